@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from playbook_db.services.project import Project
     from playbook_db.services.reading.sources import Reads, ReadSource
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 
 
@@ -34,59 +33,52 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | bool | None) 
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
 
+as_json = click.option(
+    "--json", is_flag=True, default=None, expose_value=False, callback=_keep, help="Print one JSON document."
+)
 # Every command takes them; only the help of `playbook` lists them.
-PROJECT_OPTIONS: list[click.Parameter] = [
+_GLOBAL_OPTIONS = [
     click.Option(["--project"], expose_value=False, hidden=True, callback=_keep),
     click.Option(["--db"], expose_value=False, hidden=True, callback=_keep),
     click.Option(["--utc"], is_flag=True, expose_value=False, hidden=True, callback=in_utc),
+    click.Option(["--user", "is_user"], is_flag=True, default=None, expose_value=False, hidden=True, callback=_keep),
 ]
-_USER_OPTION = click.Option(
-    ["--user", "is_user"], is_flag=True, default=None, expose_value=False, hidden=True, callback=_keep
-)
 # The commands on one playbook, a project's or a personal one; all others are about a project or the database.
 _OF_ONE_PLAYBOOK = {
-    "add", "apply", "at", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin", "prune",
-    "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "transfer", "undo", "unpin",
+    "add", "apply", "at", "db transfer", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin",
+    "prune", "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "undo", "unpin",
     "vote", "why",
 }  # fmt: skip
 
 
-class _GlobalOptions(click.Command):
-    """A command or group that checks `--user`, and whose help names the global options."""
+class Command(click.Command):
+    """A command or group that takes the global options after its name, too, and names them in its help."""
+
+    def __init__(self, *args: Any, **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        own = {param.name for param in self.params}
+        self.params += [option for option in _GLOBAL_OPTIONS if option.name not in own]
 
     def invoke(self, ctx: click.Context) -> Any:
         is_users = (ctx.find_object(dict) or {}).get("is_user")
-        if ctx.parent is not None and is_users and _USER_OPTION not in self.params:
+        if ctx.parent is not None and is_users and not _is_of_one_playbook(ctx):
             raise click.UsageError(f"`{ctx.command_path}` isn't about one playbook, so it doesn't take --user.")
         return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        names = "--project, --db, --user, --utc" if _USER_OPTION in self.params else "--project, --db, --utc"
+        names = "--project, --db, --user, --utc" if _is_of_one_playbook(ctx) else "--project, --db, --utc"
         formatter.write_paragraph()
         formatter.write_text(f"Global options ({names}): see playbook --help")
 
 
-class Command(_GlobalOptions):
-    """A command that takes the global options after its name, too."""
-
-    def __init__(self, *args: Any, **attrs: Any) -> None:
-        super().__init__(*args, **attrs)
-        self.params += PROJECT_OPTIONS
-
-
-class OwnCommand(Command):
-    """A command that also takes `--user` if it works on one playbook. Commands outside a group are of this class."""
-
-    def __init__(self, *args: Any, **attrs: Any) -> None:
-        super().__init__(*args, **attrs)
-        if self.name in _OF_ONE_PLAYBOOK:
-            self.params += [_USER_OPTION]
-
-
-class Group(_GlobalOptions, click.Group):
+class Group(Command, click.Group):
     """A group of such commands."""
 
     command_class = Command
+
+
+def _is_of_one_playbook(ctx: click.Context) -> bool:
+    return ctx.command_path.partition(" ")[2] in _OF_ONE_PLAYBOOK
 
 
 def database_url() -> str:
@@ -187,13 +179,7 @@ def opened(
             yield Project.of_user(store)
         return
     with open_project(
-        url,
-        folder,
-        sync=sync,
-        begins_anew=begins_anew,
-        is_own=is_own,
-        reads=reads,
-        notify=lambda line: notify([line]),
+        url, folder, sync=sync, begins_anew=begins_anew, is_own=is_own, reads=reads, notify=lambda line: notify([line])
     ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
         if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):

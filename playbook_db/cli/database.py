@@ -1,12 +1,12 @@
 """Commands on the whole database: backup, restore-backup, and the group db."""
 
 from collections.abc import Iterator
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import click
 
 from playbook_db.cli.context import (
-    OwnCommand,
     as_json,
     database_url,
     is_interactive,
@@ -22,10 +22,8 @@ from playbook_db.cli.output import (
     one_line,
     playbook_of,
     print_answer,
-    print_json,
     print_table,
     readable_size,
-    say,
     write_text,
 )
 from playbook_db.domain.times import local
@@ -47,22 +45,22 @@ def database() -> None:
 
 @database.command()
 @as_json
-def path(as_json: bool) -> None:
+def path() -> None:
     """Print where the database is, even if it doesn't exist yet."""
     where = quick_reads.location(database_url())
-    print_answer(where, as_json=as_json, database=where)
+    print_answer(where, database=where)
 
 
 @database.command()
 @as_json
-def upgrade(as_json: bool) -> None:
+def upgrade() -> None:
     """Upgrade the database to this version, after a backup."""
     from playbook_db.services import maintenance
 
     schema, backup = maintenance.upgrade(database_url())
     where = maintenance.location(database_url())
     text = f"{where} is at schema {schema:04d}" + (f"; backup: {backup}" if backup else "")
-    print_answer(text, as_json=as_json, database=where, schema=schema, backup=backup)
+    print_answer(text, database=where, schema=schema, backup=backup)
 
 
 @database.command()
@@ -70,7 +68,7 @@ def upgrade(as_json: bool) -> None:
 @click.option("--rebuild-search", is_flag=True, help="Rebuild the full-text index before the checks.")
 @click.option("--repair-points", is_flag=True, help="Run `db repair --yes` before the checks.")
 @as_json
-def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool) -> None:
+def check(quick: bool, rebuild_search: bool, repair_points: bool) -> None:
     """Check that the database is sound. The exit code is 1 if it isn't.
 
     The command checks the file, its references, and whether every playbook matches its history. Nothing is changed,
@@ -88,13 +86,9 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool)
     with busy("checking the database"):
         report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
-    if as_json:
-        print_json(records.check_record(report, not_checked=left_out))
-    else:
-        for problem in report.problems:
-            say(one_line(problem))
-        if not report.problems:
-            say(f"{report.where}: all is well" + (f"; not checked: {', '.join(left_out)}" if left_out else ""))
+    well = f"{report.where}: all is well" + (f"; not checked: {', '.join(left_out)}" if left_out else "")
+    text = "\n".join(map(one_line, report.problems)) or well
+    print_answer(text, **records.check_record(report, not_checked=left_out))
     if report.problems:
         raise DatabaseError(f"{report.where} has {count_of(len(report.problems), 'problem')}.", report.remedy)
 
@@ -106,7 +100,7 @@ _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a resto
 @click.argument("file", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the backups, newest first.")
 @as_json
-def backup(file: str | None, lists: bool, as_json: bool) -> None:
+def backup(file: str | None, lists: bool) -> None:
     """Back up the database, or list its backups.
 
     The copy is one file: FILE, or a new one in the folder backups/ next to the database. Other processes can write in
@@ -115,24 +109,21 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
     if lists:
         if file is not None:
             raise click.UsageError("--list takes no FILE.")
-        _print_list(quick_reads.backups(database_url()), as_json=as_json)
+        _print_list(quick_reads.backups(database_url()))
         return
     from playbook_db.services import maintenance
 
     taken = maintenance.take(database_url(), file)
-    if as_json:
-        print_json(records.taken_backup_record(taken))
-        return
-    say(f"{taken.path} ({readable_size(taken.size_bytes)})")
-    for held in taken.holds:
-        say(f"{playbook_of(held.key)}: {_state_text(held)}")
+    lines = [f"{taken.path} ({readable_size(taken.size_bytes)})"]
+    lines += [f"{playbook_of(held.key)}: {_state_text(held)}" for held in taken.holds]
+    print_answer("\n".join(lines), **records.taken_backup_record(taken))
 
 
 @cli.command("restore-backup")
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @as_json
-def restore_backup(file: str, yes: bool, as_json: bool) -> None:
+def restore_backup(file: str, yes: bool) -> None:
     """Replace the database with a backup.
 
     FILE is checked first, and you see its content next to that of the present database. The present database is kept as
@@ -155,13 +146,10 @@ def restore_backup(file: str, yes: bool, as_json: bool) -> None:
             notify(["a worker is running; what it learns is added to the backup's state"])
         notify(["if a mirror (.claude/playbook.json) has changed since the backup, the next command there merges it"])
         record = {"database": chosen.path, "restored": file, "backup": replaced.backup, "aside": [*replaced.aside]}
-        print_answer(f"restored {file} to {chosen.path}", as_json=as_json, **record)
+        print_answer(f"restored {file} to {chosen.path}", **record)
 
 
-def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> None:
-    if as_json:
-        print_json([records.backup_record(*each) for each in listed])
-        return
+def _print_list(listed: "list[tuple[Backup, int | None]]") -> None:
     rows = [
         (
             local(each.time.isoformat()),
@@ -173,7 +161,8 @@ def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> 
         for each, schema in listed
     ]
     titles = ("taken", "kind", "size", "schema", "file")
-    print_table(titles, rows, nothing="there is no backup yet; to make one: playbook backup")
+    nothing = "there is no backup yet; to make one: playbook backup"
+    print_table(titles, rows, nothing=nothing, records=starmap(records.backup_record, listed))
 
 
 def _show(chosen: "Candidate") -> None:
@@ -192,7 +181,7 @@ def _state_text(held: "Held") -> str:
 @click.option("--dry-run", is_flag=True, help="Show which points could be saved; change nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before changing anything.")
 @as_json
-def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
+def repair(dry_run: bool, yes: bool) -> None:
     """Repair a damaged database.
 
     If the damaged file can be rewritten, no history is lost. Otherwise the newest sound backup replaces it, and later
@@ -210,13 +199,10 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
                 notify(["nothing was changed"])
                 return
     repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
-    if as_json:
-        print_json(records.repair_record(repaired, dry_run=dry_run))
-        return
-    for line in _repair_text(repaired):
-        say(one_line(line))
+    lines = [*map(one_line, _repair_text(repaired))]
     if (repaired.is_damaged or repaired.has_wrong_search) and dry_run:
-        say("dry run: nothing was changed")
+        lines.append("dry run: nothing was changed")
+    print_answer("\n".join(lines), **records.repair_record(repaired, dry_run=dry_run))
 
 
 def _repair_text(repaired: "Repaired") -> Iterator[str]:
@@ -265,11 +251,11 @@ def metadata(output: str | None) -> None:
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
 
-@database.command(cls=OwnCommand)
+@database.command()
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @as_json
-def transfer(source: str, target: str, as_json: bool) -> None:
+def transfer(source: str, target: str) -> None:
     """Copy playbooks into another database.
 
     FROM and TO are URLs or paths of SQLite files; TO is created if needed. All playbooks are copied, with their
@@ -287,11 +273,10 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     source_url, target_url = settings.database_url(source), settings.database_url(target)
     copied = maintenance.transfer(source_url, target_url, key)
     where = maintenance.location(target_url)
-    for each, revisions in ({} if as_json else copied).items():
-        click.echo(f"{playbook_of(each)}: {count_of(revisions, 'revision')}")
-    text = f"{where}: {count_of(len(copied), 'playbook')} copied"
+    lines = [f"{playbook_of(each)}: {count_of(revisions, 'revision')}" for each, revisions in copied.items()]
+    lines.append(f"{where}: {count_of(len(copied), 'playbook')} copied")
     playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
-    print_answer(text, as_json=as_json, database=where, playbooks=playbooks)
+    print_answer("\n".join(lines), database=where, playbooks=playbooks)
 
 
 _MAY = {
@@ -305,7 +290,7 @@ _MAY = {
 @click.argument("role")
 @click.argument("right", metavar="reader|member|owner", type=click.Choice([*_MAY]))
 @as_json
-def grant(role: str, right: "Right", as_json: bool) -> None:
+def grant(role: str, right: "Right") -> None:
     """Give a role of the server rights on the database.
 
     ROLE is a role of the server, for one person or a group. A reader can read all playbooks. A member can also write
@@ -317,7 +302,7 @@ def grant(role: str, right: "Right", as_json: bool) -> None:
     granted = maintenance.grant(database_url(), role, right)
     where = maintenance.location(database_url())
     print_answer(
-        f"{role} {_MAY[right].format(where=where)}", as_json=as_json,
+        f"{role} {_MAY[right].format(where=where)}",
         database=where, role=role, right=right, owner=granted.owner, beyond=[*granted.beyond],
     )  # fmt: skip
     notify(granted.notes)
@@ -327,7 +312,7 @@ def grant(role: str, right: "Right", as_json: bool) -> None:
 
 @database.command()
 @as_json
-def distribute(as_json: bool) -> None:
+def distribute() -> None:
     """Distribute a database over the servers of Citus.
 
     Each playbook then has all its rows on one server of Citus; different playbooks may be on different servers. Nothing
@@ -342,4 +327,4 @@ def distribute(as_json: bool) -> None:
     where = maintenance.location(url)
     over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
     text = f"{where} is distributed {over}" if is_new else f"{where} is distributed already {over}"
-    print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)
+    print_answer(text, database=where, servers=servers, parts=parts, changed=is_new)

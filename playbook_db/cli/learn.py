@@ -12,7 +12,6 @@ import click
 
 from playbook_db import project_env, settings
 from playbook_db.cli.context import (
-    PROJECT_OPTIONS,
     as_json,
     database_url,
     is_interactive,
@@ -36,6 +35,7 @@ from playbook_db.cli.output import (
     readable,
     say,
     session_name,
+    wants_json,
 )
 from playbook_db.domain.times import local
 from playbook_db.errors import PlaybookError, Remedy, SessionNotFoundError, SettingError
@@ -60,7 +60,7 @@ _EVENT_WORDS = {
 @cli.command()
 @click.argument("transcript", type=click.Path(dir_okay=False))
 @as_json
-def learn(transcript: str, as_json: bool) -> None:
+def learn(transcript: str) -> None:
     """Learn from one transcript now.
 
     No part of a transcript is learned from twice, even if a hook or another command reads it, too. To learn from all
@@ -77,7 +77,7 @@ def learn(transcript: str, as_json: bool) -> None:
         worker.take_in_spool(project.own.store)
         result = learner.learn_transcript(project, path, model, progress=progress)
     notify(result.refused)
-    if as_json:
+    if wants_json():
         print_json(_learned_record(1, [result]))
     elif not result.learned and not result.refused:
         say(f"nothing new in {path}")
@@ -90,7 +90,7 @@ def learn(transcript: str, as_json: bool) -> None:
 @cli.command()
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @as_json
-def bootstrap(yes: bool, as_json: bool) -> None:
+def bootstrap(yes: bool) -> None:
     """Learn from all past sessions of this project.
 
     It reads the transcripts that Claude Code kept, oldest first. First it shows how many tokens this may take, and
@@ -110,7 +110,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         if not new:
             paths = count_of(len(unread), "transcript")
             text = f"nothing new in {paths}" if unread else "this project has had no session yet"
-            print_answer(text, as_json=as_json, **_learned_record(0, []))
+            print_answer(text, **_learned_record(0, []))
             return
         estimate, estimate_text = _estimate(project, [unread[path] for path in new])
         notify([estimate_text])
@@ -134,7 +134,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
         of_what = f"{count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
         text = f"{learned}, {of_what}{_to_review(results)}"
-        print_answer(text, as_json=as_json, **record)
+        print_answer(text, **record)
 
 
 def _to_review(results: "Sequence[TranscriptResult]") -> str:
@@ -183,14 +183,11 @@ def _unread(project: "Project") -> dict[str, int]:
 @cli.group(invoke_without_command=True)
 @as_json
 @click.pass_context
-def sessions(ctx: click.Context, as_json: bool) -> None:
+def sessions(ctx: click.Context) -> None:
     """List sessions, what was learned from each, and what it cost."""
     if ctx.invoked_subcommand is not None:
         return
     listed = quick_reads.sessions(source_of())
-    if as_json:
-        print_json([records.session_record(session) for session in listed])
-        return
     rows = [
         (
             session_name(each.session_id),
@@ -201,17 +198,15 @@ def sessions(ctx: click.Context, as_json: bool) -> None:
         for each in listed
     ]
     titles = ("session", "first", "revisions", "calls", "tokens", "cost")
-    print_table(titles, rows, nothing="nothing was learned from a session yet")
-
-
-sessions.params += PROJECT_OPTIONS  # a group that is a command too
+    nothing = "nothing was learned from a session yet"
+    print_table(titles, rows, nothing=nothing, records=map(records.session_record, listed))
 
 
 @sessions.command()
 @click.argument("session", metavar="[ID]", required=False)
 @click.option("--off", is_flag=True, help="Learn from the session again, from now on.")
 @as_json
-def skip(session: str | None, off: bool, as_json: bool) -> None:
+def skip(session: str | None, off: bool) -> None:
     """Stop learning from a session.
 
     ID is the session's id or the beginning of it. Inside a session of Claude Code, the default is that session. Earlier
@@ -239,16 +234,13 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
             learner.pass_over(project, path)  # what was said until now isn't learned later, either
         if off:
             queue.skip_session(session_id, is_skipped=False)
-    if as_json:
-        print_json({"session": session_id, "skipped": not off, "transcripts": len(known.get(session_id, ()))})
-        return
+    text = f"session {session_id} is not skipped"
     if not off:
-        say(f"playbook no longer learns from session {session_id}")
+        text = f"playbook no longer learns from session {session_id}"
         notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
-        say(f"playbook will learn from session {session_id} again")
-    else:
-        say(f"session {session_id} is not skipped")
+        text = f"playbook will learn from session {session_id} again"
+    print_answer(text, session=session_id, skipped=not off, transcripts=len(known.get(session_id, ())))
     if session and not matches:  # a session that has just started has none
         notify(["Claude Code has no transcript of it in this project yet, so give the whole id"])
 
@@ -256,14 +248,14 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @as_json
-def why(name: str, as_json: bool) -> None:
+def why(name: str) -> None:
     """Show a key point's history: sessions, votes, edits.
 
     You see each session, vote (with its reason and evidence), edit, merge and undo, and how often sessions cite the
     point. For the point as it is now, use playbook show.
     """
     life, lifespan, uses = quick_reads.life(source_of(name), name)
-    if as_json:
+    if wants_json():
         print_json(records.life_record(name, life, lifespan, uses))
         return
     say(_life_in_words(life, lifespan))
@@ -350,7 +342,7 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @cli.command()
 @as_json
-def work(as_json: bool) -> None:
+def work() -> None:
     """Run the background worker once, in the foreground.
 
     It learns from the transcripts in the queue, and brings mirrors up to date. To learn from one transcript, use
@@ -361,7 +353,7 @@ def work(as_json: bool) -> None:
 
     with choose.living_in(project_env.user_environment(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
         result = worker.run(database_url())
-    if as_json:
+    if wants_json():
         print_json(None if result is None else asdict(result))
     elif result is None:
         say("another worker is running")
@@ -379,14 +371,11 @@ def work(as_json: bool) -> None:
 @click.option("--all", "of_all", is_flag=True, help="List the jobs of all projects.")
 @as_json
 @click.pass_context
-def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
+def jobs(ctx: click.Context, of_all: bool) -> None:
     """List the worker's jobs, oldest first."""
     if ctx.invoked_subcommand is not None:
         return
     listed = quick_reads.jobs(source_of(), of_all=of_all)
-    if as_json:
-        print_json([records.job_record(job) for job in listed])
-        return
     rows = [
         (
             *([job.key] if of_all else []),
@@ -396,7 +385,8 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         for job in listed
     ]
     titles = (*(["project"] if of_all else []), "id", "state", "tries", "session", "queued at", "error")
-    print_table(titles, rows, nothing="no jobs yet; a session is queued when it ends")
+    nothing = "no jobs yet; a session is queued when it ends"
+    print_table(titles, rows, nothing=nothing, records=map(records.job_record, listed))
 
 
 def _next_try(job: "Job") -> str:
@@ -406,42 +396,33 @@ def _next_try(job: "Job") -> str:
     return f" (next try: {local(job.not_before)}{now})"
 
 
-jobs.params += PROJECT_OPTIONS  # a group that is a command too
-
-
 @jobs.command()
 @click.argument("numbers", metavar="[ID]...", type=int, nargs=-1)
 @click.option("--all", "of_all", is_flag=True, help="Retry every failed or waiting job, of all projects.")
 @as_json
-def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
+def retry(numbers: tuple[int, ...], of_all: bool) -> None:
     """Queue failed or waiting jobs again."""
     from playbook_db.services.learning import queue
 
     if bool(numbers) == of_all:
         raise click.UsageError("Give the IDs of jobs, or --all.")
     with opened(sync=False, is_own=True) as project:
-        count = queue.retry_all(project.store) if of_all else 0
+        count = queue.retry_all(project.store) if of_all else len(numbers)
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
                 raise PlaybookError(f"There is no failed or waiting job {number} in this project.", _SEE_JOBS)
-            count += 1
-            if not as_json:
-                say(f"job {number} of {one_line(project.key)} is queued; to run it now: playbook work")
-    if as_json:
-        print_json({"queued": count})
-    elif of_all:
-        verb = "is" if count == 1 else "are"
-        say(
-            f"{count_of(count, 'job')} {verb} queued; to run them now: playbook work"
-            if count
-            else "no job failed or waits"
-        )
+        key = one_line(project.key)
+    lines = [f"job {number} of {key} is queued; to run it now: playbook work" for number in numbers]
+    if of_all:
+        queued = f"{count_of(count, 'job')} {'is' if count == 1 else 'are'} queued; to run them now: playbook work"
+        lines = [queued if count else "no job failed or waits"]
+    print_answer("\n".join(lines), queued=count)
 
 
 @jobs.command()
 @click.argument("number", metavar="ID", type=int)
 @as_json
-def drop(number: int, as_json: bool) -> None:
+def drop(number: int) -> None:
     """Remove a job from this project's queue.
 
     Nothing is learned from the job's transcript, unless the session continues later.
@@ -451,4 +432,4 @@ def drop(number: int, as_json: bool) -> None:
     with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
             raise PlaybookError(f"This project has no job {number} that can be removed.", _SEE_JOBS)
-    print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)
+    print_answer(f"job {number} of {one_line(project.key)} is removed", removed=number)

@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from playbook_db import __version__, platforms, project_env, settings
-from playbook_db.cli.context import Group, OwnCommand, in_utc
+from playbook_db.cli.context import Group, in_utc
 from playbook_db.cli.output import readable, say
 from playbook_db.errors import ArgumentError, PlaybookError, Remedy
 
@@ -26,7 +26,7 @@ _GROUPS = {
         "init": ("setup", "Add this project (and create the database if needed)."),
         "install": ("setup", "Register the hooks in Claude Code's settings."),
         "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
-        "config": ("config", "Show every setting and where it comes from; change yours."),
+        "config": ("project", "Show every setting and where it comes from; change yours."),
         "doctor": ("setup", "Test the installation, and say what is broken."),
         "project": ("project", "List, ignore, trust or move projects."),
         "help": ("main", "Show the help of playbook or of one command."),
@@ -34,7 +34,7 @@ _GROUPS = {
     "Read": {
         "status": ("look.status", "Show how many points there are, and what waits."),
         "list": ("look.listing", "List key points with their votes."),
-        "search": ("look.search", "Find key points by what they say, best match first."),
+        "search": ("look.listing", "Find key points by what they say, best match first."),
         "show": ("look.listing", "Show one key point in full, or one revision."),
         "render": ("look.listing", "Print the text that goes into a prompt."),
         "why": ("learn", "Show a key point's history: sessions, votes, edits."),
@@ -56,7 +56,7 @@ _GROUPS = {
         "unguard": ("change.guards", "Remove the guards of key points."),
         "apply": ("change.points", "Apply a batch of operations from a JSON file."),
         "prune": ("change.points", "Retire key points that did more harm than good."),
-        "dedup": ("change.dedup", "List pairs of key points that may say the same."),
+        "dedup": ("change.points", "List pairs of key points that may say the same."),
         "promote": ("change.points", "Move a key point into your personal playbook."),
         "demote": ("change.points", "Move a personal key point into this project's playbook."),
     },
@@ -66,7 +66,7 @@ _GROUPS = {
         "diff": ("history.history", "Show the differences between two states of the playbook."),
         "undo": ("history.history", "Undo the last revision, or the ones you name."),
         "restore": ("history.history", "Bring back retired key points, or an earlier state."),
-        "forget": ("history.forget", "Erase a key point's text for good."),
+        "forget": ("history.history", "Erase a key point's text for good."),
     },
     "Share": {
         "import": ("share.files", "Merge a playbook file, or propose points from notes."),
@@ -105,7 +105,6 @@ class _OutputClosedError(Exception):
 class _Commands(Group):
     """A group that imports a command's module when the command is called. The module adds the command."""
 
-    command_class = OwnCommand
     group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -182,7 +181,7 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     """
     ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
     if ctx.invoked_subcommand is None:
-        from playbook_db.cli.look.overview import print_overview
+        from playbook_db.cli.look.status import print_overview
 
         print_overview()
         click.echo()

@@ -4,7 +4,6 @@ import functools
 import os
 import re
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,9 +28,11 @@ _SHORT_CELL = 12  # characters; a column of such cells is never wrapped
 _LONGEST_NAME = 32  # characters, in the first column
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
-_BUSY_AFTER_S = 1.0
 _LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "not followed, which cost the session time"  # of a point that the session had
+KINDS = {  # of changes
+    "add": "added", "edit": "edited", "vote": "voted on", "move": "moved", "restore": "restored", "retire": "retired",
+}  # fmt: skip
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
@@ -42,9 +43,14 @@ def print_json(document: Any) -> None:
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
-def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
-    """Print the result of a command in words, or with *as_json* as the JSON object *record*."""
-    if as_json:
+def wants_json() -> bool:
+    """Return whether the command got the option `--json`."""
+    return bool((click.get_current_context().find_object(dict) or {}).get("json"))
+
+
+def print_answer(text: str, **record: Any) -> None:
+    """Print the result of a command in words, or with `--json` as the JSON object *record*."""
+    if wants_json():
         print_json(record)
     else:
         say(text)
@@ -84,11 +90,15 @@ def print_points(
         click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
-def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
+def print_table(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str, records: Iterable[Any] = ()
+) -> None:
     """Print *rows* as a table with *titles* on a terminal, else each as a line with tabs. Without rows, print *nothing*
-    on stderr."""
+    on stderr. With `--json`, print the *records*."""
     rows = list(rows)
-    if not rows:
+    if wants_json():
+        print_json(list(records))
+    elif not rows:
         say(f"playbook: {nothing}", err=True)
     elif sys.stdout.isatty():
         print_texts([table(titles, rows)], paged=True)
@@ -124,21 +134,14 @@ def _is_number(cell: str) -> bool:
 
 @contextmanager
 def busy(step: str) -> Iterator[None]:
-    """Name the *step* on stderr while it runs, if stderr is a terminal and the step takes longer than a second."""
+    """Name the *step* on stderr while it runs, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    status = Console(stderr=True).status(f"{step} ...")
-    timer = threading.Timer(_BUSY_AFTER_S, status.start)
-    timer.start()
-    try:
+    with Console(stderr=True).status(f"{step} ..."):
         yield
-    finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:

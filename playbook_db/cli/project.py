@@ -1,15 +1,19 @@
-"""The command group project, which lists, ignores, trusts and moves projects."""
+"""The command group project, and config, which shows every setting and changes the user's own."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import project_env, projects
+from playbook_db import project_env, projects, settings
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_answer, print_json, print_table
+from playbook_db.cli.output import one_line, print_answer, print_json, print_table, wants_json
 from playbook_db.domain.times import local
 from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from playbook_db.claude_code.setup.configuration import Setting
 
 
 @cli.group("project")
@@ -19,14 +23,11 @@ def project() -> None:
 
 @project.command("list")
 @as_json
-def project_list(as_json: bool) -> None:
+def project_list() -> None:
     """List the projects that have a playbook."""
     from playbook_db.services.reading import quick_reads
 
     listed = quick_reads.list_projects(database_url())
-    if as_json:
-        print_json([records.project_record(each) for each in listed])
-        return
     rows = []
     for each in listed:
         note = "ignored" if each.is_ignored else ""
@@ -35,13 +36,14 @@ def project_list(as_json: bool) -> None:
         last_at = local(each.last_revision_at) if each.last_revision_at else "-"
         rows.append((each.key, str(each.live_points), str(each.revisions), last_at, note))
     titles = ("project", "points", "revisions", "last change", "note")
-    print_table(titles, rows, nothing="no project has a playbook yet; to add this one: playbook init")
+    nothing = "no project has a playbook yet; to add this one: playbook init"
+    print_table(titles, rows, nothing=nothing, records=map(records.project_record, listed))
 
 
 @project.command()
 @click.option("--off", is_flag=True, help="Stop ignoring the project.")
 @as_json
-def ignore(off: bool, as_json: bool) -> None:
+def ignore(off: bool) -> None:
     """Keep the hooks out of this project.
 
     Its sessions get no playbook, and nothing is learned from them.
@@ -51,14 +53,14 @@ def ignore(off: bool, as_json: bool) -> None:
     with opened(sync=False, may_be_new=True, is_own=True) as here:
         ignore(here, is_ignored=not off)
         text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
-        print_answer(text, as_json=as_json, project=here.key, ignored=not off)
+        print_answer(text, project=here.key, ignored=not off)
 
 
 @project.command()
 @click.option("--off", is_flag=True, help="Use your own values, not the project's.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @as_json
-def trust(off: bool, yes: bool, as_json: bool) -> None:
+def trust(off: bool, yes: bool) -> None:
     """Use the addresses and programs that the project sets.
 
     In its settings, a project can set a model's address, programs, a database or test commands. First you see the
@@ -73,7 +75,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
         values = project_env.questions(folder)
         if not values:
             text = f"{folder}: its settings have nothing that needs your consent"
-            print_answer(text, as_json=as_json, project=folder, names=[], agreed=None)
+            print_answer(text, project=folder, names=[], agreed=None)
             return
         notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
         if not off and not yes:
@@ -88,14 +90,14 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
             if job.not_before is not None:
                 queue.retry(here.store, here.key, job.id)
         text = f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on"
-        print_answer(text, as_json=as_json, project=folder, names=[*values], agreed=not off)
+        print_answer(text, project=folder, names=[*values], agreed=not off)
 
 
 @project.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @as_json
-def move(old: str, new: str | None, as_json: bool) -> None:
+def move(old: str, new: str | None) -> None:
     """Move the playbook of the folder OLD to NEW.
 
     Use it after you moved or renamed a project's folder. NEW is this project by default.
@@ -107,4 +109,74 @@ def move(old: str, new: str | None, as_json: bool) -> None:
         target = os.path.abspath(new) if new else project_folder()
         before = projects.project_key(os.path.abspath(old))
         key = move_playbook(store, os.path.abspath(old), target)
-        print_answer(f"the playbook of {before} now belongs to {key}", as_json=as_json, before=before, project=key)
+        print_answer(f"the playbook of {before} now belongs to {key}", before=before, project=key)
+
+
+@cli.command()
+@click.argument("words", nargs=-1, metavar="[NAME] [VALUE]")
+@click.option("--unset", is_flag=True, help="Remove your own setting NAME, so that the default applies.")
+@as_json
+def config(words: tuple[str, ...], unset: bool) -> None:
+    """Show every setting and where it comes from; change yours.
+
+    With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions.
+    The value is written to Claude Code's settings; a variable is written to their section `env`. The hooks, the worker
+    and the commands read it there. In a terminal, a variable of the shell overrides it. API keys are never shown.
+    """
+    from dataclasses import asdict
+
+    from playbook_db.claude_code.setup import configuration
+
+    name, value = _name_and_value(words)
+    folder = project_folder()
+    if (value is not None or unset) and (name is None or (value is not None and unset)):
+        raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
+    if name is not None and name not in (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES):
+        from difflib import get_close_matches  # late: only a wrong name needs it
+
+        similar = get_close_matches(name, (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES), n=1)
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        raise click.UsageError(f"There is no setting {name}.{hint} To list all settings: playbook config")
+    if name is not None and (value is not None or unset):
+        path, is_changed = configuration.write(name, value)
+        notify([f"changed {path}; sessions that start now use it" if is_changed else f"{path} has that value already"])
+    shown = [each for each in configuration.read_all(folder) if name in (None, each.name)]
+    if wants_json():
+        print_json([asdict(each) for each in shown])
+        return
+    home = f"{settings.home()}/"
+    rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note or _cost(each)) for each in shown]
+    print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
+    if name is None:
+        notify([model_in_words(folder)])
+    elif value is None and name in configuration.VALUES:
+        notify([f"{name} can be {', '.join(configuration.VALUES[name])}"])
+
+
+def _cost(setting: "Setting") -> str:
+    from playbook_db.llm import choose
+
+    is_budget = setting.name == project_env.BUDGET and setting.value.isdigit()
+    return choose.cost_in_words(int(setting.value), project_folder()) if is_budget else ""
+
+
+def _name_and_value(words: tuple[str, ...]) -> tuple[str | None, str | None]:
+    match words:
+        case []:
+            return None, None
+        case [name]:
+            return name, None
+        case ["set", name, value] | [name, value]:
+            return name, value
+    raise click.UsageError("Give a NAME with a VALUE, as in: playbook config set NAME VALUE")
+
+
+def model_in_words(folder: str) -> str:
+    """Describe which model is used and with which key, or why there is none."""
+    from playbook_db.errors import PlaybookError
+    from playbook_db.llm import choose
+
+    try:
+        return f"learning asks {choose.describe_access(folder)}"
+    except PlaybookError as error:
+        return f"Learning waits. {error}"

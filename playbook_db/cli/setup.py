@@ -10,13 +10,11 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say, wants_json
 from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from playbook_db.services.project import Project
 
 _ALL = "all"
@@ -40,20 +38,23 @@ _for_all_clones = click.option("--share", is_flag=True, help="With --git: use .g
 @_in_git
 @_for_all_clones
 @as_json
-def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json: bool) -> None:
+def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
     Claude Code then runs them in every session. All other settings stay as they are, and a copy of the file from before
     the first install is kept next to it. With --git no hooks are registered. Git then runs playbook to merge this
     repository's .claude/playbook.json.
     """
-    if in_git or share:
-        _set_up_git(in_git, share, as_json)
+    if share and not in_git:
+        raise click.UsageError("--share goes with --git.")
+    if in_git:
+        _set_up_git(share)
         return
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import guards, install
     from playbook_db.cli.look.status import in_dollars
+    from playbook_db.cli.project import model_in_words
 
     folder = project_folder(must_exist=scope != "user")
     if replace and not _take_out_older(folder):
@@ -61,7 +62,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     done = install.install(scope, folder, now=datetime.now(UTC))
     guards.renew(folder)
     spool.keep_reserve()
-    if as_json:
+    if wants_json():
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
         print_json({"settings": done.path, "changed": done.changed, **record})
     elif done.changed:
@@ -82,46 +83,27 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     _warn_of_older(folder)
 
 
-def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
-    done = _git_of_project(in_git).install(project_folder(must_exist=True), share=share)
-    notify(done.notes)
-    if as_json:
-        print_json({"changed": [*done.changed], "command": done.command})
-        return
-    for path in done.changed:
-        say(f"{path}: git merges .claude/playbook.json with playbook")
-    if not done.changed:
-        say("git merges .claude/playbook.json with playbook already; nothing was changed")
-    say(f"git runs: {done.command}")
-    say("The command has the full path of the interpreter, because git may not find playbook on its PATH.")
-    if share:
-        say("commit .gitattributes, and run `playbook install --git` in each clone")
-
-
-def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
-    done = _git_of_project(in_git).uninstall(project_folder(must_exist=True), share=share)
-    notify(done.notes)
-    lines = [f"{path}: removed" for path in done.changed]
-    print_answer("\n".join(lines) or "playbook isn't set up in git here", as_json=as_json, changed=[*done.changed])
-
-
-def _git_of_project(in_git: bool) -> "ModuleType":
-    if not in_git:
-        raise click.UsageError("--share goes with --git.")
+def _set_up_git(share: bool) -> None:
     from playbook_db.services.sharing import git
 
-    return git
+    done = git.install(project_folder(must_exist=True), share=share)
+    notify(done.notes)
+    lines = [f"{path}: git merges .claude/playbook.json with playbook" for path in done.changed]
+    lines = lines or ["git merges .claude/playbook.json with playbook already; nothing was changed"]
+    lines.append(f"git runs: {done.command}")
+    lines.append("The command has the full path of the interpreter, because git may not find playbook on its PATH.")
+    if share:
+        lines.append("commit .gitattributes, and run `playbook install --git` in each clone")
+    print_answer("\n".join(lines), changed=[*done.changed], command=done.command)
 
 
-def model_in_words(folder: str) -> str:
-    """Describe which model is used and with which key, or why there is none."""
-    from playbook_db.errors import PlaybookError
-    from playbook_db.llm import choose
+def _take_out_of_git(share: bool) -> None:
+    from playbook_db.services.sharing import git
 
-    try:
-        return f"learning asks {choose.describe_access(folder)}"
-    except PlaybookError as error:
-        return f"Learning waits. {error}"
+    done = git.uninstall(project_folder(must_exist=True), share=share)
+    notify(done.notes)
+    lines = [f"{path}: removed" for path in done.changed]
+    print_answer("\n".join(lines) or "playbook isn't set up in git here", changed=[*done.changed])
 
 
 def _take_out_older(folder: str) -> bool:
@@ -170,9 +152,7 @@ def _warn_of_older(folder: str) -> bool:
 @_in_git
 @_for_all_clones
 @as_json
-def uninstall_hooks(
-    scope: str, purge: bool, database: bool, yes: bool, in_git: bool, share: bool, as_json: bool
-) -> None:
+def uninstall_hooks(scope: str, purge: bool, database: bool, yes: bool, in_git: bool, share: bool) -> None:
     """Remove the hooks from Claude Code's settings.
 
     What was learned stays. With --git, only undo `install --git`. With --purge, also remove files and folders of
@@ -182,8 +162,10 @@ def uninstall_hooks(
         raise click.UsageError("--database and --yes need --purge.")
     if purge and (scope != _ALL or in_git or share):
         raise click.UsageError("--purge can't be combined with --scope, --git or --share.")
-    if in_git or share:
-        _take_out_of_git(in_git, share, as_json)
+    if share and not in_git:
+        raise click.UsageError("--share goes with --git.")
+    if in_git:
+        _take_out_of_git(share)
         return
     from playbook_db.claude_code.setup import install
 
@@ -202,16 +184,16 @@ def uninstall_hooks(
         if done is not None:
             changed.append(done.path)
             end = "the file was removed; it held nothing else" if done.removed else "the hooks were removed"
-            if not as_json:
+            if not wants_json():
                 say(f"{done.path}: {end}")
             notify(f"{copy} is kept, since it differs from the settings now" for copy in done.backups)
     if problems:
         raise InstallError("\n".join(problems))
-    if not changed and not as_json:
+    if not changed and not wants_json():
         say("no settings file has playbook's hooks; nothing was changed")
     data = settings.data_dir()
     if not purge:
-        print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
+        print_answer(f"what was learned stays in {data}", settings=changed, data=data)
         return
     from playbook_db.claude_code.setup import purge as service
 
@@ -219,7 +201,7 @@ def uninstall_hooks(
     service.remove(doomed)
     text = f"removed {count_of(len(doomed), 'item')}"
     ending = f"; what was learned stays in {data}" if os.path.exists(data) else ""
-    print_answer(text + ending, as_json=as_json, settings=changed, data=data, removed=doomed)
+    print_answer(text + ending, settings=changed, data=data, removed=doomed)
     if plugin:
         notify(
             [f"the plugin is still installed ({plugin}); to remove it: claude plugin uninstall playbook@playbook-db"]
@@ -247,7 +229,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
 @click.option("--new", is_flag=True, help="Create a new database even though backups of the old one exist.")
 @as_json
 @click.pass_context
-def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
+def init(ctx: click.Context, yes: bool, new: bool) -> None:
     """Add this project (and create the database if needed).
 
     The texts of a .claude/playbook.json would go into prompts. So an existing file is shown first, and you are asked
@@ -269,7 +251,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
         text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
-        print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
+        print_answer(text, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()
     _offer_replacement(ctx)
@@ -297,7 +279,7 @@ def _offer_replacement(ctx: click.Context) -> None:
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
 @click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @as_json
-def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
+def switch_mirror(state: str, yes: bool) -> None:
     """Keep .claude/playbook.json up to date, or stop that.
 
     With on, the file always matches the database, and your edits of the file are merged into it. A file that was never
@@ -310,12 +292,12 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
         notify(mirror.switch(project, on=state == "on", accepts=is_wanted).notes)
         where = project.mirror_path
         text = f"{where} is kept up to date" if state == "on" else f"{where} is no longer read or written"
-        print_answer(text, as_json=as_json, mirror=where, state=mirror.state(project))
+        print_answer(text, mirror=where, state=mirror.state(project))
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
     """Show on stderr what the file would add, and ask whether to import it. Return True if the user agrees."""
-    from playbook_db.domain import playbook_file
+    from playbook_db.domain import draft, playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export
     from playbook_db.services.sharing import mirror
@@ -327,7 +309,7 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
     reading = playbook_file.decode(data, source=path)
     revised = import_export.import_playbook(project, reading, source=path, folds_equal=False, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
-    notify([f"{shown} ({import_export.summary(revised)}):"])
+    notify([f"{shown} ({draft.summary(revised.changes)}):"])
     for change in revised.changes[:_SHOWN_POINTS]:
         notify([f"  [{change.point.name}] {one_line(change.point.text)}"])
     if len(revised.changes) > _SHOWN_POINTS:
@@ -340,7 +322,7 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 @click.option("--online", is_flag=True, help="Also test the model with one short question.")
 @as_json
 @click.pass_context
-def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
+def doctor(ctx: click.Context, online: bool) -> None:
     """Test the installation, and say what is broken.
 
     It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1: something is broken.
@@ -349,7 +331,7 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
 
     findings = examining.examine(database_url(), project_folder(), online=online)
     record = records.doctor_record(findings)
-    if as_json:
+    if wants_json():
         print_json(record)
     else:
         for finding in findings:

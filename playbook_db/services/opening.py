@@ -9,14 +9,7 @@ from typing import Literal
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
-from playbook_db.services.project import (
-    LastKnownProject,
-    Notify,
-    Project,
-    Servers,
-    TeamProject,
-    find_membership,
-)
+from playbook_db.services.project import LastKnownProject, Notify, Project, Servers, TeamProject, find_membership
 from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Answers, Question

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import errors, projects, settings
-from playbook_db.domain import playbook_file
+from playbook_db.domain import draft, playbook_file
 from playbook_db.domain.merging import salvaging
 from playbook_db.domain.playbook import Change
 from playbook_db.domain.times import local
 from playbook_db.services import maintenance
-from playbook_db.services.playbook import forget, import_export
+from playbook_db.services.playbook import forget
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
@@ -254,7 +254,7 @@ def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         extras = dict(saved_extras.items() - book.extras().items())
         result = book.commit("import", message, file=FileFields(saved.header, extras=extras), even_if_unchanged=is_lost)
         salvage.put_rest(book, saved, result.revision)
-    summary = import_export.summary(result)
+    summary = draft.summary(result.changes)
     return RepairedPlaybook(
         key, book.revision, book.last_time, saved.last_revision, result.revision, summary, tuple(renamed)
     )
@@ -288,7 +288,7 @@ def _merge_mirrors(store: Store) -> tuple[str, ...]:
         for synced in mirror.sync_changed(store):
             notes += synced.notes
             if synced.result is not None:
-                summary = import_export.summary(synced.result)
+                summary = draft.summary(synced.result.changes)
                 notes.append(f"a mirror added {summary} (revision {synced.result.revision})")
     except errors.PlaybookError as error:  # the database is repaired; the next command tries again
         notes.append(str(error))

@@ -524,7 +524,10 @@ def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project
     """It knows none, so that its points have not moved."""
     edit.edit(days, "oth-001", section="pat")
     flat = playbook_file.encode(history.at(days, "now").playbook, layout="flat").encode()
-    file, now = history.side_of_file(flat, "F"), history.at(days, "now")
+    file, now = (
+        history.SourcedPlaybook(file="F", reading=playbook_file.decode(flat, source="F")),
+        history.at(days, "now"),
+    )
 
     assert history.difference(now, file).is_empty
     assert history.difference(file, now).is_empty

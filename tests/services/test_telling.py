@@ -80,5 +80,5 @@ def test_where_all_fits_the_whole_is_told(project: Project, points: list[KeyPoin
 
     told = import_export.prompt(project)
 
-    if len(import_export.prompt_with_all(project)) < 4000:
-        assert told == import_export.prompt_with_all(project)
+    if len(import_export.prompt(project, whole=True)) < 4000:
+        assert told == import_export.prompt(project, whole=True)

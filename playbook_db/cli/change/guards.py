@@ -6,7 +6,7 @@ import click
 
 from playbook_db.cli.context import as_json, opened, point_names, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_answer, print_json, print_table
+from playbook_db.cli.output import one_line, print_answer, print_table
 
 
 @cli.command()
@@ -15,7 +15,7 @@ from playbook_db.cli.output import one_line, print_answer, print_json, print_tab
 @click.option("--ask/--deny", "asks", default=True, help="Ask you first, or refuse the call (default: --ask).")
 @click.option("--list", "lists", is_flag=True, help="List this project's guards, and how often each was used.")
 @as_json
-def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_json: bool) -> None:
+def guard(name: str | None, pattern: str | None, asks: bool, lists: bool) -> None:
     """Show a key point before some tool calls are made.
 
     With --ask, Claude Code shows you the point before each call that matches PATTERN, and asks whether to go on. With
@@ -32,10 +32,8 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
             raise click.UsageError("Give --list alone, or the NAME of a point and --on PATTERN.")
         listed = guards.counted(folder)
         rows = [tuple(map(str, astuple(each))) for each in listed]
-        if as_json:
-            print_json([asdict(each) for each in listed])
-        else:
-            print_table(("point", "calls", "mode", "fired", "allowed"), rows, nothing="this project has no guards")
+        titles = ("point", "calls", "mode", "fired", "allowed")
+        print_table(titles, rows, nothing="this project has no guards", records=map(asdict, listed))
         return
     if not pattern:
         raise click.UsageError("Name the calls to guard, as in: --on 'Bash(git push *)'.")
@@ -44,17 +42,17 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
         edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)
-    print_answer(one_line(f"{chosen}, from now on ({path})"), as_json=as_json, settings=path, **asdict(chosen))
+    print_answer(one_line(f"{chosen}, from now on ({path})"), settings=path, **asdict(chosen))
 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
-def unguard(names: tuple[str, ...], as_json: bool) -> None:
+def unguard(names: tuple[str, ...]) -> None:
     """Remove the guards of key points."""
     from playbook_db.claude_code.setup import guards
 
     guards.require_person()
     removed = [each.name for each in guards.remove(project_folder(must_exist=True), names)]
     text = f"{', '.join(map(one_line, removed))}: guard removed" if removed else "none of these points has a guard"
-    print_answer(text, as_json=as_json, removed=removed)
+    print_answer(text, removed=removed)

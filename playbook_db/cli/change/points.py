@@ -1,16 +1,28 @@
-"""Commands that change key points, one by one or in a batch, or move them to another playbook."""
+"""Commands that change key points, one by one or in a batch, merge them, or move them to another playbook."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_answer, print_json, print_revised, say
+from playbook_db.cli.output import (
+    beside,
+    busy,
+    one_line,
+    print_answer,
+    print_json,
+    print_revised,
+    print_texts,
+    say,
+    wants_json,
+)
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
+    from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.playbook.promotion import Move
     from playbook_db.services.project import Project
     from playbook_db.store.playbook.repository import RevisionResult
@@ -20,12 +32,12 @@ if TYPE_CHECKING:
 @click.argument("text")
 @click.option("--section", metavar="S", help="Its section: pat, mis, pref, ctx, oth, or the full name (default: oth).")
 @as_json
-def add(text: str, section: str | None, as_json: bool) -> None:
+def add(text: str, section: str | None) -> None:
     """Add a key point."""
     from playbook_db.services.playbook import edit
 
     with opened(may_be_new=True) as project:
-        print_done(edit.add(project, text, section=section), as_json=as_json)
+        print_done(edit.add(project, text, section=section))
 
 
 @cli.command("edit")
@@ -33,7 +45,7 @@ def add(text: str, section: str | None, as_json: bool) -> None:
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="Move it to this section.")
 @as_json
-def edit_point(name: str, text: str | None, section: str | None, as_json: bool) -> None:
+def edit_point(name: str, text: str | None, section: str | None) -> None:
     """Change a key point's text or section.
 
     Without --text and --section, the text opens in your editor (EDITOR). This needs a terminal.
@@ -52,13 +64,13 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
             if text is None:
                 notify(["nothing was changed"])
                 return
-        print_done(edit.edit(project, name, text=text, section=section, was=was), as_json=as_json)
+        print_done(edit.edit(project, name, text=text, section=section, was=was))
 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @as_json
-def pin(names: tuple[str, ...], as_json: bool) -> None:
+def pin(names: tuple[str, ...]) -> None:
     """Put key points first at every session's start.
 
     If one NAME isn't a live point, no point is pinned. If a point rests, because its last votes were harmful, pinning
@@ -68,33 +80,33 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
 
     with opened(*names) as project:
         notify(edit.pin(project, *names))
-        _print_pinned(project, names, as_json=as_json, is_pinned=True)
+        _print_pinned(project, names, is_pinned=True)
 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @as_json
-def unpin(names: tuple[str, ...], as_json: bool) -> None:
+def unpin(names: tuple[str, ...]) -> None:
     """Rank pinned key points like all others again."""
     from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
         edit.unpin(project, *names)
-        _print_pinned(project, names, as_json=as_json, is_pinned=False)
+        _print_pinned(project, names, is_pinned=False)
 
 
-def _print_pinned(project: "Project", names: tuple[str, ...], *, as_json: bool, is_pinned: bool) -> None:
+def _print_pinned(project: "Project", names: tuple[str, ...], *, is_pinned: bool) -> None:
     names = tuple(dict.fromkeys(names))
     what = "pinned" if is_pinned else "no longer pinned"
     text = f"{', '.join(map(one_line, names))}: {what}"
-    print_answer(text, as_json=as_json, project=project.key, names=names, pinned=is_pinned)
+    print_answer(text, project=project.key, names=names, pinned=is_pinned)
 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
-def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
+def retire(names: tuple[str, ...], reason: str | None) -> None:
     """Retire key points: sessions no longer get them.
 
     If one NAME isn't a live point, no point is retired. Retired points stay in the history, and playbook restore brings
@@ -103,14 +115,14 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
-        print_done(edit.retire(project, *names, reason=reason), as_json=as_json)
+        print_done(edit.retire(project, *names, reason=reason))
 
 
 @cli.command()
 @click.argument("names", metavar="NAME...", nargs=-1, shell_complete=point_names)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
-def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
+def vote(names: tuple[str, ...], tag: str) -> None:
     """Vote on key points: helpful, harmful or neutral.
 
     TAG applies to all the points. A neutral vote is recorded, but changes no counter.
@@ -120,14 +132,14 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     if not names:  # not by click, which would say that NAME is missing when TAG is
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened(*names) as project:
-        print_done(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
+        print_done(edit.vote(project, names[0], tag, *names[1:]))
 
 
 @cli.command()
 @click.argument("file")
 @dry_run_option
 @as_json
-def apply(file: str, dry_run: bool, as_json: bool) -> None:
+def apply(file: str, dry_run: bool) -> None:
     """Apply a batch of operations from a JSON file.
 
     All valid operations become one revision. FILE (- for standard input) is a JSON list of operations, or an object
@@ -153,7 +165,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         if not dry_run:
             diagnostics.operations(project.folder, operations, revised.skipped, revised.changes)
         notify(revised.notes)
-        print_done(revised, as_json=as_json, dry_run=dry_run)
+        print_done(revised, dry_run=dry_run)
         if revised.skipped and not revised.changes:
             notify(["no operation was applied"])
             raise click.exceptions.Exit(1)
@@ -162,7 +174,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @dry_run_option
 @as_json
-def prune(dry_run: bool, as_json: bool) -> None:
+def prune(dry_run: bool) -> None:
     """Retire key points that did more harm than good.
 
     A point is retired if it has 3 or more harmful votes, and more harmful than helpful ones. To retire points by name,
@@ -175,7 +187,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
             diagnostics.pruning(project.folder, [change.point for change in revised.changes])
-        print_done(revised, as_json=as_json, dry_run=dry_run)
+        print_done(revised, dry_run=dry_run)
 
 
 @cli.command()
@@ -185,7 +197,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 )
 @dry_run_option
 @as_json
-def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None:
+def promote(name: str, keeps: bool | None, dry_run: bool) -> None:
     """Move a key point into your personal playbook.
 
     Your sessions in every project then get the point. It is copied with its votes, then retired here. That makes one
@@ -196,7 +208,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 
     with opened() as project:
         keeps = project.is_team if keeps is None else keeps
-        _print_move(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)
+        _print_move(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run)
 
 
 @cli.command()
@@ -205,7 +217,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option
 @as_json
-def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
+def demote(name: str, keeps: bool, yes: bool, dry_run: bool) -> None:
     """Move a personal key point into this project's playbook.
 
     The point is copied with its votes, then retired in your personal playbook. That makes one revision in each
@@ -223,12 +235,12 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> N
                 )
             notify([question])
             click.confirm("Give it to the team?", err=True, abort=True)
-        _print_move(promotion.demote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)
+        _print_move(promotion.demote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run)
 
 
-def _print_move(move: "Move", *, dry_run: bool, as_json: bool) -> None:
+def _print_move(move: "Move", *, dry_run: bool) -> None:
     notify(move.notes)
-    if as_json:
+    if wants_json():
         print_json(records.move_record(move, dry_run=dry_run))
         return
     done = [each for each in (move.copied, move.retired) if each is not None and each.changes]
@@ -238,12 +250,12 @@ def _print_move(move: "Move", *, dry_run: bool, as_json: bool) -> None:
         say(f"nothing to do: {one_line(move.name)} has its copy, {one_line(move.copy)}")
 
 
-def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
+def print_done(revised: "RevisionResult", *, dry_run: bool = False) -> None:
     """Print the changes of a revision, and warn about long texts."""
     from playbook_db.services.playbook import edit
 
     notify(edit.notes_on_length(revised.changes))
-    if as_json:
+    if wants_json():
         print_json(records.batch_record(revised, dry_run=dry_run))
     else:
         print_revised(revised, dry_run=dry_run)
@@ -264,3 +276,74 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
             "`evaluations` or both. Nothing was changed."
         )
     return lists[0], lists[1]
+
+
+@cli.command()
+@click.option(
+    "--merge", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Retire OTHER; NAME gets its votes."
+)
+@click.option("--text", help="With --merge: the new text of NAME.")
+@click.option(
+    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both; stop listing the pair."
+)
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Only the first N."
+)
+@as_json
+def dedup(merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str] | None, limit: int) -> None:
+    """List pairs of key points that may say the same.
+
+    The most similar pairs come first. Only the words are compared, so "use X, not Y" looks the same as "use Y, not X".
+    Read both points before you merge them. A merge makes one revision. A pair that you keep --apart is listed again if
+    one of its texts changes. To retire points that do harm, use playbook prune.
+    """
+    from playbook_db.services.playbook import edit
+
+    if merge and apart:
+        raise click.UsageError("Give --merge or --apart, not both.")
+    if text is not None and not merge:
+        raise click.UsageError("--text goes with --merge.")
+    with opened(*(merge or ()), *(apart or ())) as project:
+        if merge:
+            print_done(edit.merge_points(project, *merge, text=text))
+        elif apart:
+            edit.keep_apart(project, *apart)
+            words = f"{one_line(apart[0])} and {one_line(apart[1])} are kept apart until one of their texts changes"
+            print_answer(words, project=project.key, apart=list(apart))
+        else:
+            with busy("comparing key points"):
+                candidates = edit.alike_points(project, limit=limit)
+            _print_candidates(candidates, project.key)
+
+
+def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key: str) -> None:
+    if wants_json():
+        print_json(records.candidates_record(key, candidates))
+    elif not candidates:
+        notify(["no two key points are similar"])
+    elif sys.stdout.isatty():
+        print_texts([f"{_in_full(likeness, *points)}\n\n" for *points, likeness in candidates], paged=True)
+    else:
+        for *points, likeness in candidates:
+            cells = [f"{likeness:.2f}"]
+            for point in points:
+                cells += [one_line(point.name), f"{point.helpful}", f"{point.harmful}", one_line(point.text)]
+            click.echo("\t".join(cells))
+    if candidates and not wants_json():
+        name, other = (one_line(point.name) for point in candidates[0][:2])
+        notify(
+            [
+                f"to merge two into one: playbook dedup --merge {name} {other}",
+                f"to keep both: playbook dedup --apart {name} {other}",
+            ]
+        )
+
+
+def _in_full(likeness: float, *points: "KeyPoint") -> str:
+    """Return both points in full, one below the other, and their similarity."""
+    width = max(len(one_line(point.name)) for point in points)
+    lines = [f"{likeness:.0%} similar"]
+    for point in points:
+        head = f"  {one_line(point.name):<{width}}  +{point.helpful} -{point.harmful}  "
+        lines.append(beside(head, one_line(point.text), len(head)))
+    return "\n".join(lines)

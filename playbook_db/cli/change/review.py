@@ -1,17 +1,18 @@
 """The command review: accept or reject what learning proposes."""
 
+import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from playbook_db import settings
-from playbook_db.cli.change import review_batch
-from playbook_db.cli.context import OwnCommand, as_json, notify, opened, source_of
+from playbook_db.cli.context import Command, as_json, notify, opened, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
+    evidence_line,
     folded,
     one_line,
     playbook_of,
@@ -20,6 +21,7 @@ from playbook_db.cli.output import (
     print_table,
     readable,
     say,
+    wants_json,
 )
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
@@ -33,9 +35,19 @@ if TYPE_CHECKING:
 _INDENT = " " * 4
 _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
 _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
+_HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")
+_EXPLAINED = """\
+# Proposed changes to {key}.
+#
+#   accept    replace `wait` with `accept`
+#   edit      change the indented text; that accepts it in your words
+#   reject    delete all its lines
+#
+# Proposals that you don't change keep waiting. Nothing is done until you save and close. An empty file changes nothing.
+"""
 
 
-class _ReviewCommand(OwnCommand):
+class _ReviewCommand(Command):
     """A command whose `--accept` and `--reject` take several names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -60,7 +72,7 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 @click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject proposals; they don't come again.")
 @click.option("--edit", "in_editor", is_flag=True, help="Decide all proposals in your editor.")
 @as_json
-def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool, as_json: bool) -> None:
+def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool) -> None:
     """Accept or reject what learning proposes.
 
     A lesson from a web page, or without evidence in its session (trust: fetched), changes nothing until you accept it.
@@ -75,9 +87,9 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
     if in_editor and (accepted or rejected):
         raise click.UsageError("--edit can't be combined with --accept or --reject.")
     settings.require_person()
-    in_turn = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    in_turn = not wants_json() and sys.stdin.isatty() and sys.stdout.isatty()
     if not (accepted or rejected or in_editor or in_turn):
-        print_proposals(quick_reads.proposals(source_of()), as_json=as_json)
+        print_proposals(quick_reads.proposals(source_of()))
         return
     from playbook_db.services.playbook import review as service
 
@@ -87,31 +99,30 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
             chosen, refused = (service.meant(items, words) for words in (accepted, rejected))
             if both := [item.name for item in chosen if item in refused]:
                 raise click.UsageError(f"{both[0]} can't be both accepted and rejected.")
-            decisions = [review_batch.decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
+            decisions = [_decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
         elif items and in_editor:
             decisions = _from_editor(project, items)
         elif items and in_turn:
             decisions = _one_by_one(items)
         else:
-            print_proposals(items, as_json=as_json)
+            print_proposals(items)
             return
         if decisions:
-            _decide(project, decisions, as_json=as_json)
+            _decide(project, decisions)
         else:
             notify(["nothing was decided"])
 
 
-def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
+def print_proposals(items: Sequence["ReviewItem"]) -> None:
     """Print the waiting proposals."""
-    if as_json:
-        print_json([records.proposal_record(item) for item in items])
-        return
     rows = []
     for item in items:
         sessions = str(item.proposal.sessions) if item.proposal.session_id else "-"  # it came from a file
-        rows.append((item.name, review_batch.summary(item), item.proposal.trust, sessions, _says(item)))
-    print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposals")
-    notify(["to decide: playbook review, or with --accept ID and --reject ID"] * bool(rows))
+        rows.append((item.name, _summary(item), item.proposal.trust, sessions, _says(item)))
+    titles = ("id", "proposal", "trust", "sessions", "text or reason")
+    print_table(titles, rows, nothing="no proposals", records=map(records.proposal_record, items))
+    if items and not wants_json():
+        notify(["to decide: playbook review, or with --accept ID and --reject ID"])
 
 
 def _says(item: "ReviewItem") -> str:
@@ -119,16 +130,16 @@ def _says(item: "ReviewItem") -> str:
     return item.proposal.text or str(operation.get("reason") or operation.get("rationale") or "")
 
 
-def _decide(project: "Project", decisions: Collection["Decision"], *, as_json: bool) -> None:
+def _decide(project: "Project", decisions: Collection["Decision"]) -> None:
     from playbook_db.services.learning import diagnostics
     from playbook_db.services.playbook import review as service
 
     results = service.decide_all(project, decisions)
     for result in results:
         diagnostics.pruning(project.folder, result.pruned)
-        if not as_json:
+        if not wants_json():
             _print(result)
-    if as_json:
+    if wants_json():
         print_json(records.reviews_record(results))
     if any(result.refused for result in results):
         click.get_current_context().exit(1)
@@ -150,7 +161,7 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
     decisions: list[Decision] = []
     keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
     for place, item in enumerate(items, 1):
-        head = click.style(f"{item.name} {review_batch.summary(item)}", bold=True)
+        head = click.style(f"{item.name} {_summary(item)}", bold=True)
         click.echo(folded(f"\n{head}  ({place} of {len(items)})"))
         _show(item)
         while True:
@@ -161,7 +172,7 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
         if key == "q":
             break
         if key != "s":
-            decisions.append(review_batch.decision(item, accepts=key != "r", text=text))
+            decisions.append(_decision(item, accepts=key != "r", text=text))
     if decisions:
         count = sum(decision.accepts for decision in decisions)
         notify([f"{count_of(count, 'proposal')} to accept, {len(decisions) - count} to reject"])
@@ -176,7 +187,7 @@ def _show(item: "ReviewItem") -> None:
     if proposal.text:
         text = marked_words(same[0].text, proposal.text) if same else readable(proposal.text)
         click.echo(folded(text, _INDENT))
-    for line in review_batch.reasons(item):
+    for line in _reasons(item):
         if not (same and line.startswith("now:")):
             click.echo(folded(line, f"{_INDENT}| "))
 
@@ -196,13 +207,13 @@ def _reworded(item: "ReviewItem") -> str | None:
 
 
 def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Decision"]:
-    text: str | None = review_batch.written(items, playbook_of(project.key))
+    text: str | None = _text_for_editor(items, playbook_of(project.key))
     while True:
         text = _edited(text or "")
         if text is None:
             return []
         try:
-            return review_batch.read(text, items)
+            return _read_edited(text, items)
         except PlaybookError as error:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise
@@ -218,3 +229,110 @@ def _edited(text: str) -> str | None:
     except (click.ClickException, OSError, UnicodeDecodeError) as error:
         reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
         raise SettingError(f"The editor failed ({reason}). Nothing was decided.") from None
+
+
+# All proposals as one text for an editor. Their texts are indented, so that no text can look like a decision.
+
+
+def _text_for_editor(items: Sequence["ReviewItem"], key: str) -> str:
+    """Return the text for the editor."""
+    blocks = ["\n".join(_block(item)) for item in items]
+    return "\n\n".join([_EXPLAINED.format(key=one_line(key)), *blocks]) + "\n"
+
+
+def _block(item: "ReviewItem") -> Iterator[str]:
+    yield f"wait {item.name} {_summary(item)}"
+    if item.proposal.text:
+        yield from (f"{_INDENT}{line}".rstrip() for line in _shown_text(item).split("\n"))
+    for line in _reasons(item):
+        yield f"# {line}"
+
+
+def _summary(item: "ReviewItem") -> str:
+    """Describe in a few words the change that the proposal would make, and to which points."""
+    proposal = item.proposal
+    section = proposal.operation.get("section")
+    where = f" to {section}" if isinstance(section, str) and section else ""
+    verb = proposal.operation.get("tag", "harmful") if proposal.kind == "VOTE" else ""
+    whose = ", for all your projects" if item.is_users else ""
+    return one_line(" ".join(filter(None, [proposal.kind, ", ".join(proposal.names), str(verb)])) + where + whose)
+
+
+def _reasons(item: "ReviewItem") -> Iterator[str]:
+    """Yield lines that help to decide: the current points, the reason and the evidence."""
+    proposal = item.proposal
+    for point in item.points:
+        yield one_line(f"now: [{point.name}] +{point.helpful} -{point.harmful} {point.text}")
+    missing = [name for name in proposal.names if name not in {point.name for point in item.points}]
+    if missing:
+        yield one_line(f"no longer in the playbook: {', '.join(missing)}")
+    for why in ("reason", "rationale"):
+        if proposal.operation.get(why):
+            yield one_line(f"why: {proposal.operation[why]}")
+    if proposal.operation.get("doubt"):
+        yield one_line(f"doubt: {proposal.operation['doubt']}")
+    for piece in proposal.evidence:
+        yield f"evidence: {evidence_line(piece)}"
+    if not proposal.evidence:
+        yield "evidence: none"
+    sessions = f"by {proposal.sessions} sessions, the last" if proposal.sessions > 1 else "by session"
+    origin = f"{sessions} {proposal.session_id}" if proposal.session_id else "outside a session"
+    yield one_line(f"proposed {origin}, {proposal.created_at[:10]}")
+
+
+def _read_edited(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
+    """Return the decisions on *items* in the edited *text*. Raises PlaybookError for a line that can't be read."""
+    from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
+
+    if not text.strip():
+        return []
+    by_name = {item.name: item for item in items}
+    answers: dict[str, tuple[str, list[str]]] = {}
+    lines: list[str] | None = None  # of the text that is being read; None if no text may follow
+    for place, line in enumerate(text.splitlines(), 1):
+        head = _HEAD.match(line)
+        if head:
+            name = named(head[2], items)
+            if name not in by_name or name in answers:
+                problem = "is there twice" if name in answers else "is not a waiting proposal"
+                raise PlaybookError(f"Line {place}: {name} {problem}. Nothing was decided.")
+            lines = []
+            answers[name] = head[1], lines
+        elif line.startswith("#"):
+            lines = None
+        elif line.strip():
+            if lines is None or not line[0].isspace():
+                raise PlaybookError(
+                    f"Line {place} is not part of a proposal. A proposal begins with `wait` or `accept` and its "
+                    "number, and its text is indented. Nothing was decided."
+                )
+            lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
+        elif lines:
+            lines.append("")
+    decisions = [_decision(by_name[name], accepts=False) for name in by_name.keys() - answers.keys()]
+    decisions += filter(None, (_edited_decision(by_name[name], *answer) for name, answer in answers.items()))
+    return sorted(decisions, key=lambda decision: (decision.is_users, decision.number))
+
+
+def _decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
+    """Return the decision on *item*. An accepted proposal may get another *text*."""
+    from playbook_db.services.playbook.review import Decision  # late, as above
+
+    return Decision(item.proposal.id, accepts, text, item.is_users)
+
+
+def _edited_decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | None":
+    text = "\n".join(lines).strip()
+    if verb == "reject":
+        return _decision(item, accepts=False)
+    before = "\n".join(line.rstrip() for line in _shown_text(item).split("\n")).strip()
+    if text == before:
+        return _decision(item, accepts=True) if verb == "accept" else None
+    if not text or not before:
+        problem = "has no text left; to reject it, delete its first line, too" if before else "has no text to edit"
+        raise PlaybookError(f"{item.name} {problem}. Nothing was decided.")
+    return _decision(item, accepts=True, text=text)
+
+
+def _shown_text(item: "ReviewItem") -> str:
+    return readable(item.proposal.text)

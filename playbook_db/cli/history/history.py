@@ -1,4 +1,4 @@
-"""Commands on the history: log, at, diff, undo, restore."""
+"""Commands on the history: log, at, diff, undo, restore, forget."""
 
 import itertools
 import os
@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input, source_of
+from playbook_db import settings
+from playbook_db.cli.context import (
+    as_json,
+    dry_run_option,
+    is_interactive,
+    notify,
+    of_user,
+    opened,
+    point_names,
+    read_input,
+    source_of,
+)
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    beside,
     one_line,
     print_json,
     print_points,
@@ -17,14 +29,18 @@ from playbook_db.cli.output import (
     print_texts,
     say,
     shown_json,
+    wants_json,
     write_text,
 )
 from playbook_db.domain.merging.undo import SOURCES
+from playbook_db.errors import Remedy, SettingError
 from playbook_db.services import records
+from playbook_db.services.playbook import forget_lines
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.undo import Side
     from playbook_db.domain.playbook_file import Layout
+    from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
     from playbook_db.services.reading.history import SourcedPlaybook
@@ -43,7 +59,7 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 @click.option("--by", metavar="WHO", help="Only revisions by WHO: ann@laptop, or ann for all machines.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
-def log(as_json: bool, **options: Any) -> None:
+def log(**options: Any) -> None:
     """List revisions, newest first.
 
     With NAME, list the changes to that key point, live or retired. Without --json, only the newest 20 revisions are
@@ -54,7 +70,7 @@ def log(as_json: bool, **options: Any) -> None:
     from playbook_db.services.reading import quick_reads
 
     source = source_of(*filter(None, [options["name"]]))
-    if as_json:
+    if wants_json():
         quick_reads.log(
             source, options, lambda revisions: print_texts(_json_list(map(records.log_record, revisions))), most=_EVERY
         )
@@ -113,7 +129,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", default="now")
 @as_json
-def diff(before: str, after: str, as_json: bool) -> None:
+def diff(before: str, after: str) -> None:
     """Show the differences between two states of the playbook.
 
     A and B (default: now) are each a revision, a time or a playbook file (- for stdin). Examples of a time: 2026-03-01,
@@ -130,14 +146,14 @@ def diff(before: str, after: str, as_json: bool) -> None:
         for side in sides:
             notify([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
         comparison = history.difference(*sides)
-        if as_json:
+        if wants_json():
             print_json(records.difference_record(comparison, *sides))
         else:
             print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
 
 
 def _side(project: "Project", text: str) -> "SourcedPlaybook":
-    from playbook_db.domain import times
+    from playbook_db.domain import playbook_file, times
     from playbook_db.errors import MomentError
     from playbook_db.services.reading import history
 
@@ -145,7 +161,8 @@ def _side(project: "Project", text: str) -> "SourcedPlaybook":
         return history.at(project, text)
     if text != "-" and not os.path.exists(text):
         raise MomentError(text, times.EXAMPLES, or_file=True)
-    return history.side_of_file(read_input(text), "standard input" if text == "-" else text)
+    name = "standard input" if text == "-" else text
+    return history.SourcedPlaybook(file=name, reading=playbook_file.decode(read_input(text), source=name))
 
 
 def _json_list(items: Iterable[Any]) -> Iterator[str]:
@@ -168,7 +185,7 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 @click.option("--theirs", is_flag=True, help="If a later change touched the same text, restore the earlier text.")
 @dry_run_option
 @as_json
-def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
+def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool) -> None:
     """Undo the last revision, or the ones you name.
 
     Retired points and earlier texts come back, votes are subtracted, and later changes stay. If a later change touched
@@ -186,14 +203,14 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     with opened() as project:
         if session is None:
             undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
-            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            _print_undone(undone, dry_run=dry_run)
             return
         several = undo_service.undo_session(project, session, prefer=prefer, dry_run=dry_run)
-        if as_json:
+        if wants_json():
             print_json([records.undo_record(each, dry_run=dry_run) for each in several])
             return
         for each in several:
-            _print_undone(each, as_json=False, dry_run=dry_run)
+            _print_undone(each, dry_run=dry_run)
         if not several:
             say(f"nothing is left to undo from session {one_line(session)}")
 
@@ -205,7 +222,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 )
 @dry_run_option
 @as_json
-def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
+def restore(names: tuple[str, ...], moment: str | None, dry_run: bool) -> None:
     """Bring back retired key points, or an earlier state.
 
     A point comes back with its last text and votes. With --at, it gets the text and the votes that it had at REV or
@@ -225,20 +242,20 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     with opened(*names, may_be_new=True) as project:
         if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
-            _print_undone(undone, as_json=as_json, dry_run=dry_run)
+            _print_undone(undone, dry_run=dry_run)
             return
         if moment is None:
             revised = edit.restore(project, *names)
         else:
             revised = undo_service.restore_as_of(project, names[0], moment)
-        print_done(revised, as_json=as_json)
+        print_done(revised)
 
 
-def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
+def _print_undone(undone: "UndoResult", *, dry_run: bool) -> None:
     """Print the undone revisions, each change, and the new revision."""
     revised = undone.result
     notify(revised.notes)
-    if as_json:
+    if wants_json():
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
     if undone.message:
@@ -246,3 +263,69 @@ def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         notify([f"`playbook{of_user()} undo {revised.revision}` brings it back"])
+
+
+@cli.command()
+@click.argument("name", required=False, shell_complete=point_names)
+@click.option("--match", "pattern", metavar="REGEX", help="Erase whatever this regular expression (Python's) matches.")
+@click.option("--all-projects", is_flag=True, help="With --match, erase the matches in the playbooks of all projects.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@dry_run_option
+@as_json
+def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool) -> None:
+    """Erase a key point's text for good.
+
+    It is erased from the playbook, its history, and playbook's own files and backups. First you see what will be
+    erased, and are asked. The point keeps only its name and its votes. With --match, a point is erased as a whole if
+    its present text matches. In earlier texts, reasons and files, only the matching words are erased. To keep the point
+    but erase a secret in its text, use --match with the secret. One new backup replaces all that contain the text.
+    Inside a session of Claude Code only --dry-run works. To remove a point but keep its history, use playbook retire.
+    """
+    from playbook_db.domain.erasure import read_pattern
+    from playbook_db.services.playbook import forget as forget_service
+
+    if (name is None) == (pattern is None) or (all_projects and pattern is None):
+        raise click.UsageError("Give the NAME of a key point, or --match REGEX (and --all-projects if you want).")
+    if settings.session() and not dry_run:
+        raise SettingError(
+            "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased.",
+            Remedy("Run it in your own terminal: {}", ("forget", *([name] if name else ["--match", "REGEX"]))),
+        )
+    if not (yes or dry_run or is_interactive()):
+        raise click.UsageError(
+            "This can't be undone, and there is no terminal to ask on. To do it, add --yes. Nothing was erased."
+        )
+    request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
+    with opened(*filter(None, [name])) as project:
+        if dry_run or not yes:
+            planned = forget_service.preview(project, request)
+            if dry_run:
+                _print_forgotten(planned, dry_run=True)
+                return
+            if not planned.is_nothing:
+                notify(
+                    one_line(line)
+                    for line in (*forget_lines.lines(planned, shows_texts=True), *forget_lines.notes(planned))
+                )
+                if not click.confirm("Erase this for good?", err=True):
+                    notify(["nothing was erased"])
+                    return
+        done = forget_service.forget(project, request)
+        _print_forgotten(done, dry_run=False)
+        if not done.is_rewritten:
+            notify([forget_lines.TRACES.format(project.store.where)])
+
+
+def _print_forgotten(forgotten: "Forgotten", *, dry_run: bool) -> None:
+    if wants_json():
+        print_json(records.forget_record(forgotten, dry_run=dry_run))
+    elif forgotten.is_nothing:
+        say("nothing matches")
+    else:
+        for line in map(one_line, forget_lines.lines(forgotten, shows_texts=dry_run)):
+            click.echo(beside(line[:10], line[10:], 10))
+        if dry_run:
+            say("dry run: nothing was erased")
+    notify(one_line(note) for note in forget_lines.notes(forgotten))
+    if not forgotten.is_nothing:
+        notify([forget_lines.NOT_OURS])

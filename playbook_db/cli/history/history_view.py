@@ -8,6 +8,7 @@ import click
 
 from playbook_db.cli.output import (
     IGNORED,
+    KINDS,
     beside,
     count_of,
     evidence_line,
@@ -33,10 +34,6 @@ MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line without a terminal
 _INDENT = " " * 4  # of a text below its heading
 _COLOURS = {"add": "green", "restore": "green", "retire": "red", "edit": "yellow", "move": "yellow", "vote": "cyan"}
-_KINDS = {
-    "add": "added", "edit": "edited", "vote": "voted on", "move": "moved", "restore": "restored",
-    "retire": "retired",
-}  # fmt: skip
 
 
 def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
@@ -146,7 +143,7 @@ def _summary(change: "LoggedChange") -> str:
 
 def _counted(revision: "LoggedRevision") -> str:
     total = sum(revision.counts.values())
-    kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _KINDS.items() if kind in revision.counts)
+    kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in KINDS.items() if kind in revision.counts)
     return f"{count_of(total, 'change')}: {kinds}" if total else "no point changed"
 
 

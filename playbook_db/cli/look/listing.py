@@ -1,18 +1,21 @@
-"""Commands that show key points: list, show, render."""
+"""Commands that find and show key points: list, show, render, search."""
 
+import re
 import sys
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, notify, of_user, playbook_here, point_names, source_of
+from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, point_names, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
     beside,
     evidence_line,
     folded,
+    mark_of,
     one_line,
     print_json,
     print_points,
@@ -20,18 +23,24 @@ from playbook_db.cli.output import (
     print_texts,
     readable,
     say,
+    wants_json,
 )
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import quick_reads, sources
 from playbook_db.store.quick_sql import PointRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.store.hook_sql import StoredPoint
+    from playbook_db.store.playbook.searching import HistoryHit
     from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 
+    Hits = Sequence[tuple[StoredPoint, float]]
+
 _ORDERS = ("votes", "age", "used", "ignored")
+_INDENT = "    "
 _MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 
 
@@ -44,13 +53,7 @@ _MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 @click.option("--proposed", is_flag=True, help="List proposals that wait for your decision in playbook review.")
 @as_json
 def list_points(
-    words: tuple[str, ...],
-    section: str | None,
-    order: str | None,
-    limit: int | None,
-    retired: bool,
-    proposed: bool,
-    as_json: bool,
+    words: tuple[str, ...], section: str | None, order: str | None, limit: int | None, retired: bool, proposed: bool
 ) -> None:
     """List key points with their votes.
 
@@ -62,7 +65,7 @@ def list_points(
     if proposed:
         if words or section or order or retired:
             raise click.UsageError("--proposed can only be combined with -n and --json.")
-        _list_proposed(limit, as_json=as_json)
+        _list_proposed(limit)
         return
     only = section
     if section is not None:
@@ -82,26 +85,22 @@ def list_points(
     if retired:
         matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])]
         count, matches = len(matches), matches[:limit]
-        if as_json:
-            print_json([records.point_record(point, retirement) for point, retirement in matches])
-            return
         rows = [
             (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
             for point, why in matches
         ]
         nothing = "no retired key point matches" if words or only else "no retired key points yet"
-        print_table(("name", "+", "-", "retired", "reason", "text"), rows, nothing=nothing)
+        titles = ("name", "+", "-", "retired", "reason", "text")
+        print_table(titles, rows, nothing=nothing, records=starmap(records.point_record, matches))
         _notify_of_more(len(matches), count)
         return
     live, marks = quick_reads.listing(source_of())
     if words:
-        from playbook_db.cli.look.search import answers
-
-        for names, each in zip(hits, answers(*words[:_MOST_SEARCHED])[0], strict=False):
+        for names, each in zip(hits, _answers(*words[:_MOST_SEARCHED])[0], strict=False):
             names.update(point.name for point, _ in each)
     points = _ordered([point for point in live if is_wanted(point)], marks, order)
     count, points = len(points), points[:limit]
-    if as_json:
+    if wants_json():
         print_json([records.listed_point_record(point, marks[point.name]) for point in points])
     elif points:
         print_points(points, marks, by_section=order is None)
@@ -112,18 +111,17 @@ def list_points(
         notify([f"{playbook_here()} has no key points yet; to add one: playbook{of_user()} add TEXT"])
 
 
-def _list_proposed(limit: int | None, *, as_json: bool) -> None:
+def _list_proposed(limit: int | None) -> None:
     from playbook_db.cli.change import review
 
     settings.require_person()
     proposals = quick_reads.proposals(source_of())
-    review.print_proposals(proposals[:limit], as_json=as_json)
-    if not as_json:
-        _notify_of_more(len(proposals[:limit]), len(proposals))
+    review.print_proposals(proposals[:limit])
+    _notify_of_more(len(proposals[:limit]), len(proposals))
 
 
 def _notify_of_more(listed: int, count: int) -> None:
-    if listed < count:
+    if listed < count and not wants_json():
         notify([f"{count - listed:,} more; to list all {count:,}, leave out -n"])
 
 
@@ -143,7 +141,7 @@ def _ordered(
 @cli.command()
 @click.argument("name", metavar="NAME|REV", shell_complete=point_names)
 @as_json
-def show(name: str, as_json: bool) -> None:
+def show(name: str) -> None:
     """Show one key point in full, or one revision.
 
     A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
@@ -151,8 +149,8 @@ def show(name: str, as_json: bool) -> None:
     """
     match = quick_reads.find(source_of(name), name)
     if isinstance(match, PointRecord):
-        _show_point(match, as_json=as_json)
-    elif as_json:
+        _show_point(match)
+    elif wants_json():
         print_json(records.full_revision_record(match))
     else:
         from playbook_db.cli.history import history_view
@@ -160,11 +158,11 @@ def show(name: str, as_json: bool) -> None:
         print_texts((f"{line}\n" for line in history_view.in_full(match)), paged=True)
 
 
-def _show_point(match: "PointRecord", *, as_json: bool) -> None:
+def _show_point(match: "PointRecord") -> None:
     from playbook_db.domain.times import local
 
     point, retired, lifespan, _, evidence = match
-    if as_json:
+    if wants_json():
         print_json(records.full_point_record(*match))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
@@ -198,13 +196,100 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
 @cli.command()
 @click.option("--all", "is_whole", is_flag=True, help="Print all live points, even if a session only gets the best.")
 @as_json
-def render(is_whole: bool, as_json: bool) -> None:
+def render(is_whole: bool) -> None:
     """Print the text that goes into a prompt.
 
     If the playbook is empty, nothing is printed.
     """
     text = quick_reads.prompt(source_of(), whole=is_whole)
-    if as_json:
+    if wants_json():
         print_json({"text": text})
     elif text:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")  # unchanged: click would strip escapes
+
+
+@cli.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=10, help="Only the first N (default: 10)."
+)
+@click.option(
+    "--all",
+    "is_whole",
+    is_flag=True,
+    help="Also search retired points, proposals, earlier texts, and the reasons and evidence of changes.",
+)
+@as_json
+def search(words: tuple[str, ...], limit: int, is_whole: bool) -> None:
+    """Find key points by what they say, best match first.
+
+    WORDS can be any text: a question, an error message, a file name. Other forms of a word match, too. Names such as
+    src/api/users.py or parse_header match as a whole and by their parts. A terminal shows matches in bold.
+    """
+    question = " ".join(words)
+    (points,), marks = _answers(question)
+    older = _from_history(question) if is_whole else ()
+    points, older = points[:limit], older[: max(limit - len(points), 0)]
+    if wants_json():
+        print_json([
+            *(records.answer_record(point, score, marks[point.name]) for point, score in points),
+            *(records.history_hit_record(*each) for each in older),
+        ])  # fmt: skip
+    elif points or older:
+        _print_found(question, points, marks, older, is_whole=is_whole)
+    else:
+        from playbook_db.domain import search_words
+
+        more = "" if is_whole else f"; retired points and reasons: playbook{of_user()} search --all WORDS"
+        hint = f"no matches; try other words, or list all points: playbook{of_user()} list{more}"
+        if not search_words.terms(question):
+            hint = "these words are too common to search for; name a file or an error"
+        notify([hint])
+
+
+def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
+    """Return the live points that match each of *questions*, best first, and the points' details by name."""
+    return quick_reads.search(source_of(), questions, lambda line: notify([line]))
+
+
+def _from_history(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
+    """Return other matches of *question*. A session must not read what a web page made another session propose."""
+    from playbook_db.services.reading import listing
+
+    in_session = bool(settings.session())
+    if in_session:
+        notify(["proposals are left out inside a session of Claude Code"])
+    with opened(reads=sources.HISTORY) as project:
+        return listing.search_history(project, question, proposed=not in_session)
+
+
+def _print_found(
+    question: str,
+    points: "Hits",
+    marks: "Mapping[str, StoredMarks]",
+    older: "Sequence[tuple[HistoryHit, float]]",
+    *,
+    is_whole: bool,
+) -> None:
+    if sys.stdout.isatty():
+        from playbook_db.domain import search_words
+
+        pattern = re.compile(search_words.marked(question), re.IGNORECASE)
+        for point, _ in points:
+            mark = mark_of(point, marks)
+            _print_hit(pattern, f"{one_line(point.name)}  +{point.helpful} -{point.harmful}  {mark}", point.text)
+        for hit, _ in older:
+            since = f" in r{hit.revision}" if hit.kind == "retired" else f", r{hit.revision}" if hit.revision else ""
+            _print_hit(pattern, f"{one_line(hit.name)}  {hit.kind}{since}", hit.text)
+    elif is_whole:
+        rows = [("live", point.name, "", point.text) for point, _ in points]
+        rows += [(hit.kind, hit.name, f"{hit.revision or ''}", hit.text) for hit, _ in older]
+        print_table(("kind", "name", "revision", "text"), rows, nothing="no matches")
+    else:
+        print_points([point for point, _ in points], marks)
+
+
+def _print_hit(pattern: "re.Pattern[str]", head: str, text: str) -> None:
+    click.secho(head.rstrip(), fg="cyan")
+    lines = folded(readable(text), _INDENT)
+    click.echo(pattern.sub(lambda match: click.style(match[0], bold=True), lines))

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 
 import click
 
@@ -32,9 +31,8 @@ def web(port: int, no_open: bool) -> None:
     def opened(address: str) -> None:
         click.echo(address)
         notify(["to stop it, press Ctrl-C; it also stops after 30 minutes without a request"])
-        entrance = (
-            urlsplit(address)._replace(path="/").geturl()
-        )  # all users of the machine can see a browser's arguments
+        # All users of the machine can see a browser's arguments, so they don't have the secret path.
+        entrance = urlsplit(address)._replace(path="/").geturl()
         if not no_open and not webbrowser.open(entrance):
             notify(["no browser could be opened; open the address above yourself"])
 
@@ -51,7 +49,8 @@ def mcp() -> None:
     playbook_mcp_writes is "live". A session can undo its own changes, but it can't use forget.
     """
     try:
-        server = _server()
+        with _needing("playbook mcp", extra="mcp"):
+            from playbook_db.mcp_server import tools
         url, folder = database_url(), project_folder(must_exist=True)
     except PlaybookError as error:
         if sys.stdin.isatty():
@@ -60,14 +59,7 @@ def mcp() -> None:
 
         mcp_unready.serve(readable(str(error)))
         return
-    server.serve(url, folder)
-
-
-def _server() -> ModuleType:
-    """Import the server's module. Raises MissingExtraError or SettingError if its package isn't installed."""
-    with _needing("playbook mcp", extra="mcp"):
-        from playbook_db.mcp_server import tools
-    return tools
+    tools.serve(url, folder)
 
 
 @contextmanager

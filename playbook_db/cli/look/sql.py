@@ -10,7 +10,16 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, database_url, is_users_own, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_texts, shown_json, table, terminal_width, width_of, wrapped
+from playbook_db.cli.output import (
+    one_line,
+    print_texts,
+    shown_json,
+    table,
+    terminal_width,
+    wants_json,
+    width_of,
+    wrapped,
+)
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ _MEASURED_ROWS = 1000  # whose widest cells set the width of the columns; later 
     help="Stop a query after this time. A single slow function call isn't interrupted.",
 )
 @as_json
-def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_json: bool) -> None:
+def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float) -> None:
     """Query the database in SQL.
 
     QUERY is one SELECT, which can't change anything. Without QUERY, or with -, the query is read from standard input. A
@@ -43,7 +52,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
     FROM live_key_points WHERE playbook = :project. Rows are printed as they are found. If a terminal is too narrow for
     the columns, each value gets its own line.
     """
-    if as_csv + by_line + as_json > 1:
+    if as_csv + by_line + wants_json() > 1:
         raise click.UsageError("Give one of --csv, --line and --json.")
     if query in (None, "-"):
         if sys.stdin.isatty():
@@ -55,7 +64,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
     with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)
-        elif as_json:
+        elif wants_json():
             _print_json(answer)
         elif by_line:
             print_texts(_by_line(answer.columns, answer.rows), paged=True)

@@ -20,6 +20,7 @@ from playbook_db.cli.output import (
     readable_size,
     shortened,
     terminal_width,
+    wants_json,
     write_file,
 )
 from playbook_db.domain.times import local
@@ -44,7 +45,7 @@ _PARTS = {
 @cli.command()
 @as_json
 @click.option("--svg", metavar="FILE", help="Also draw the statistics as an SVG picture. Needs the extra `web`.")
-def stats(as_json: bool, svg: str | None) -> None:
+def stats(svg: str | None) -> None:
     """Show statistics on points, votes, learning and cost.
 
     The statistics also cover the use of points, the members of a team, and the size of the file. They compare sessions
@@ -58,7 +59,7 @@ def stats(as_json: bool, svg: str | None) -> None:
     if svg is not None:
         write_file(_picture(numbers), svg)
         notify([f"drew {one_line(svg)}"])
-    if as_json:
+    if wants_json():
         print_json(records.statistics_record(numbers))
     else:
         print_texts((f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers)), paged=True)

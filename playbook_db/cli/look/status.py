@@ -1,4 +1,4 @@
-"""The command status."""
+"""The command status, and the output of `playbook` without a command."""
 
 import os
 from datetime import UTC, datetime
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, project_folder
-from playbook_db.cli.look.overview import waiting_in_words
+from playbook_db import settings
+from playbook_db.cli.context import as_json, database_and_folder, of_user, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json
+from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, say, wants_json
 from playbook_db.domain.times import ago, local
 from playbook_db.projects import is_users
 from playbook_db.services import records
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
     from playbook_db.services.reading.status import Status
 
-_KINDS = {
-    "add": "added",
-    "edit": "reworded",
-    "move": "moved",
-    "retire": "retired",
-    "restore": "restored",
-    "vote": "voted on",
-}
 _CURRENT = "kept up to date"
 MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
 
@@ -34,7 +26,7 @@ MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "n
 @cli.command()
 @click.option("--short", is_flag=True, help="Print one line, such as for Claude Code's status line.")
 @as_json
-def status(short: bool, as_json: bool) -> None:
+def status(short: bool) -> None:
     """Show how many points there are, and what waits.
 
     The output also says what was learned last, why learning waits, and what it cost today. To see numbers over time,
@@ -43,7 +35,7 @@ def status(short: bool, as_json: bool) -> None:
     from playbook_db.services.reading import status as service
 
     status = service.read(*database_and_folder())
-    if as_json:
+    if wants_json():
         print_json(records.status_record(status))
     elif short:
         click.echo(_short(status))
@@ -76,11 +68,11 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     if status.learned is None:
         yield "learned last", "nothing yet"
     else:
-        counts = [f"{count} {_KINDS[kind]}" for kind, count in status.learned.counts.items()]
+        counts = [f"{count} {KINDS[kind]}" for kind, count in status.learned.counts.items()]
         did = ", ".join(counts) or "nothing changed"
         yield "learned last", f"{local(status.learned.time)}, revision {status.learned.revision}: {did}"
     if status.proposals:
-        yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
+        yield "proposals", f"{_waiting_in_words(status.proposals)}: playbook review"
     yield from _often_ignored(status)
     yield "queue", _jobs(status) or "no session waits to be learned from"
     for reason in status.waits:
@@ -135,7 +127,31 @@ def _short(status: "Status") -> str:
         parts.append(f"learned {ago(datetime.fromisoformat(status.learned.time), now=datetime.now(UTC))}")
     parts += filter(None, [_jobs(status)])
     if status.proposals:
-        parts.append(waiting_in_words(status.proposals))
+        parts.append(_waiting_in_words(status.proposals))
     if status.waits:
         parts.append("see playbook status")
     return f"playbook: {', '.join(parts)}"
+
+
+def print_overview() -> None:
+    """Print how many points the playbook has, how many proposals wait, and what was learned last."""
+    url, folder = database_and_folder()
+    path = settings.sqlite_file(url)
+    if path is not None and not os.path.exists(path):
+        say("There is no playbook yet. To add this project: playbook init")
+        return
+    from playbook_db.services.reading import quick_reads
+    from playbook_db.services.reading import status as service
+
+    status = service.read(url, folder)
+    proposals = f"; {_waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
+    say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
+    if lesson := quick_reads.last_lesson(url, folder):
+        name, text, time = lesson
+        say(f'Last lesson, {ago(datetime.fromisoformat(time), now=datetime.now(UTC))}: "{one_line(text)}" [{name}]')
+    elif not status.points:
+        say(f"Add a point with: playbook{of_user()} add TEXT")
+
+
+def _waiting_in_words(count: int) -> str:
+    return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"

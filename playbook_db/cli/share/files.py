@@ -8,7 +8,16 @@ import click
 from playbook_db import projects
 from playbook_db.cli.context import as_json, database_url, notify, opened, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import busy, count_of, one_line, playbook_of, print_json, say, write_text
+from playbook_db.cli.output import (
+    busy,
+    count_of,
+    one_line,
+    playbook_of,
+    print_answer,
+    print_json,
+    wants_json,
+    write_text,
+)
 from playbook_db.errors import PlaybookFileError, Remedy
 from playbook_db.services import records
 
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--rename-duplicates", is_flag=True, help="If FILE uses a name twice, rename the second point.")
 @click.option("--markdown", "is_markdown", is_flag=True, help="Read FILE as Markdown, whatever its name.")
 @as_json
-def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool, as_json: bool) -> None:
+def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool) -> None:
     """Merge a playbook file, or propose points from notes.
 
     FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
@@ -36,9 +45,9 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
     if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
         if replace or rename_duplicates:
             raise click.UsageError("--replace and --rename-duplicates need a playbook.json, not Markdown.")
-        _propose_notes(file, as_json=as_json)
+        _propose_notes(file)
         return
-    from playbook_db.domain import playbook_file
+    from playbook_db.domain import draft, playbook_file
     from playbook_db.services.learning import diagnostics
     from playbook_db.services.playbook import edit, import_export
     from playbook_db.services.project import read_playbook
@@ -54,16 +63,13 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         of_playbook = (
             f"{'' if projects.is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
         )
-        if as_json:
-            print_json(records.batch_record(revised, dry_run=False))
-        elif revised.revision is None:
-            say(f"nothing new in {source}; {of_playbook}")
-        else:
-            summary = import_export.summary(revised)
-            say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
+        text = f"nothing new in {source}; {of_playbook}"
+        if revised.revision is not None:
+            text = f"imported {source}: {draft.summary(revised.changes)}; {of_playbook} (revision {revised.revision})"
+        print_answer(text, **records.batch_record(revised, dry_run=False))
 
 
-def _propose_notes(file: str, *, as_json: bool) -> None:
+def _propose_notes(file: str) -> None:
     """Propose points from the Markdown *file*, or from all Markdown files of a folder."""
     from playbook_db.services.playbook import import_export, markdown
 
@@ -84,14 +90,12 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
     known = sum(len(each.points) for each in notes.values()) - len(numbers)
     shown = one_line("standard input" if file == "-" else file)
     notify(one_line(f"{source}, line {line}: left out: {reason}") for source, line, reason in left_out)
-    if as_json:
-        lines = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
-        print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": lines})
-    elif numbers:
+    text = f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else "")
+    if numbers:
         also = f"; {known} known already" if known else ""
-        say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; to accept them: playbook review")
-    else:
-        say(f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else ""))
+        text = f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; to accept them: playbook review"
+    lines = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
+    print_answer(text, project=project.key, proposed=numbers, known=known, left_out=lines)
 
 
 @cli.command()
@@ -104,13 +108,14 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
 
     The same playbook always gives the same bytes.
     """
-    from playbook_db.services.playbook import import_export
+    from playbook_db.services.playbook import import_export, markdown
+    from playbook_db.services.project import read_playbook
 
     if as_markdown and (extra or layout != "sections"):
         raise click.UsageError("--markdown can't be combined with --layout or --extra.")
     with opened() as project:
         if as_markdown:
-            text = import_export.export_markdown(project)
+            text = markdown.written(read_playbook(project).points)
         else:
             text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
     write_text(text, output)
@@ -123,7 +128,7 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
 @click.argument("path", metavar="[PATH]", required=False)
 @as_json
 @click.pass_context
-def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: str | None, as_json: bool) -> None:
+def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: str | None) -> None:
     """Merge three playbook files; git runs this.
 
     The result replaces OURS. BASE is their common ancestor, or an empty file if there is none; PATH is the file's place
@@ -144,7 +149,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
             error.problem,
             remedy=Remedy(f"The file stays as it is in ours, as a conflict. Fix it, then run: git add {shown}"),
         ) from None
-    if as_json:
+    if wants_json():
         print_json({"file": shown, "notes": [*notes]})
     notify(f"{shown}: {note}" for note in notes)
 

@@ -9,7 +9,7 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, is_interactive, notify, opened
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say
+from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say, wants_json
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import Remedy, TeamError
 from playbook_db.services import records
@@ -29,7 +29,7 @@ def team() -> None:
 @click.option("--as", "name", metavar="NAME", help="The project's name for all members (default: its git remote).")
 @click.option("--yes", is_flag=True, help="Add the points of the project's own playbook without asking.")
 @as_json
-def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
+def join(url: str, name: str | None, yes: bool) -> None:
     """Use a team's playbook for this project.
 
     URL is the team's database, such as postgresql://ann@db.example.org/playbooks; with - it is read from standard
@@ -60,9 +60,7 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
         text += f"; {_brings(invitation)} (revision {number})"
     if invitation.mirror is not None:
         notify([f"{invitation.mirror} is no longer updated: members share the playbook through the database"])
-    print_answer(
-        text, as_json=as_json, project=project.key, name=invitation.name, database=invitation.where, revision=number
-    )
+    print_answer(text, project=project.key, name=invitation.name, database=invitation.where, revision=number)
 
 
 def _ask_for_password(where: str) -> str:
@@ -98,15 +96,15 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
 
 
 def _brings(invitation: "Invitation") -> str:
-    from playbook_db.services.playbook import import_export
+    from playbook_db.domain import draft
 
-    return import_export.summary(invitation.brings) if invitation.brings else "nothing"
+    return draft.summary(invitation.brings.changes) if invitation.brings else "nothing"
 
 
 @team.command()
 @click.option("--no-copy", is_flag=True, help="Don't copy the team's points into the project's own playbook.")
 @as_json
-def leave(no_copy: bool, as_json: bool) -> None:
+def leave(no_copy: bool) -> None:
     """Stop using the team's playbook.
 
     The project's own playbook gets the team's points in one revision, which playbook undo can undo. The team's playbook
@@ -125,18 +123,18 @@ def leave(no_copy: bool, as_json: bool) -> None:
     text = f"{one_line(project.key)} has its own playbook again"
     number = result.copied.revision if result.copied else None
     text += f", with the team's points (revision {number})" if number else ", as it was"
-    print_answer(text, as_json=as_json, project=project.key, name=result.name, database=result.where, revision=number)
+    print_answer(text, project=project.key, name=result.name, database=result.where, revision=number)
 
 
 @team.command("status")
 @as_json
-def team_status(as_json: bool) -> None:
+def team_status() -> None:
     """Show the team's database, its members, and what waits."""
     from playbook_db.services.sharing import team as service
 
     with opened(sync=False, is_own=True) as project:
         status = service.read_status(project)
-    if as_json:
+    if wants_json():
         print_json(records.team_status_record(status))
         return
     say("\n".join(_lines(status)))

@@ -1,10 +1,10 @@
 """Importing and exporting playbook files, and composing the text for a session."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
-from playbook_db.domain import draft, playbook_file, prompt_text
+from playbook_db.domain import playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
@@ -12,9 +12,8 @@ from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_playbooks, shown
 from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import templates
-from playbook_db.services.playbook import markdown
 from playbook_db.services.playbook.markdown import Note
-from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
 
@@ -92,11 +91,6 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
     return [f"{message}: playbook show NAME --json, playbook export --extra"] if extras else []
 
 
-def export_markdown(project: Project) -> str:
-    """Return the live points as a Markdown list, with the sections as headings."""
-    return markdown.written(read_playbook(project).points)
-
-
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
     """Return the playbook as the text of a JSON file. *with_extras* adds the extra fields of points."""
     with project.store.read(project.key) as book:
@@ -109,29 +103,15 @@ def reading_of(book: PlaybookRepository) -> Reading:
     return playbook_file.decode(text, source="the playbook")
 
 
-def prompt(project: Project) -> str:
+def prompt(project: Project, *, whole: bool = False) -> str:
     """Return the text for a session of *project*. It has the best points of the project's and the personal playbook
-    that fit into Claude Code's limit. Return `""` if both are empty. Raises TemplateError."""
-    with _books(project) as books:
+    that fit into Claude Code's limit. With *whole*, it has all live points. Return `""` if both are empty. Raises
+    TemplateError."""
+    with ExitStack() as stack:
+        books = [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
+        if whole:
+            return templates.fill_points(render_playbooks([book.live_points() for book in books]))
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
             return ""
         return prompt_text.compose(templates.playbook_template(), playbooks)[0]
-
-
-def prompt_with_all(project: Project) -> str:
-    """Return the text for a session with all live points, without a limit. Raises TemplateError."""
-    with _books(project) as books:
-        return templates.fill_points(render_playbooks([book.live_points() for book in books]))
-
-
-@contextmanager
-def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
-    """Open the playbooks whose points a session of *project* is shown."""
-    with ExitStack() as stack:
-        yield [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
-
-
-def summary(result: RevisionResult) -> str:
-    """Return a few words that count the changes of a revision."""
-    return draft.summary(result.changes)

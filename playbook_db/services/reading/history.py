@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from playbook_db.domain import playbook_file, prompt_text, times
+from playbook_db.domain import prompt_text, times
 from playbook_db.domain.merging import diff, merge
 from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook
@@ -173,11 +173,6 @@ def sessions(project: Project) -> list[SessionSummary]:
     """Return the sessions that were learned from, newest first."""
     with project.store.read(project.key) as book:
         return quick_sql.sessions(book)
-
-
-def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
-    """Return the playbook in a file with the content *data*, in any supported format. Raises PlaybookFileError."""
-    return SourcedPlaybook(file=name, reading=playbook_file.decode(data, source=name))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:

@@ -18,21 +18,11 @@ if TYPE_CHECKING:
     from playbook_db.services.project import Project
     from playbook_db.store.hook_sql import StoredPoint
     from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
-    from playbook_db.store.quick_sql import (
-        Job,
-        ListedProject,
-        PointLifespan,
-        PointRecord,
-        Reader,
-        Retirement,
-        SessionSummary,
-        StoredMarks,
-    )  # fmt: skip
     from playbook_db.store.revision_log import LoggedRevision
     from playbook_db.store.upkeep.backup_list import Backup
 
-    Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]]
-    Listing = tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]]
+    Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, quick_sql.StoredMarks]]
+    Listing = tuple[Sequence[StoredPoint], Mapping[str, quick_sql.StoredMarks]]
 
 _MOST_REVISIONS = 100  # in a log that is read at once
 
@@ -42,7 +32,7 @@ def listing(source: ReadSource) -> "Listing":
     return sources.read(source, list_in, reads=MARKED_POINTS)
 
 
-def list_in(book: "Reader") -> "Listing":
+def list_in(book: "quick_sql.Reader") -> "Listing":
     """Return the live points of *book* and their marks, in the form that `listing` returns."""
     return quick_sql.live_points(book), quick_sql.marks(book)
 
@@ -68,16 +58,16 @@ def search_in(book: Book, *questions: str) -> "Hits":
     return answers, quick_sql.marks_of(book, answers)
 
 
-def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, Retirement]]":
+def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, quick_sql.Retirement]]":
     """Return the retired points, most recent first."""
     return sources.read(source, quick_sql.retired_points, reads=POINTS)
 
 
-def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
+def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDetails":
     """Return the point *name*, live or retired. If there is none and *name* is a number, return that revision. Raises
     PointNotFoundError or RevisionNotFoundError."""
 
-    def query(book: "Reader") -> "PointRecord | RevisionDetails":
+    def query(book: "quick_sql.Reader") -> "quick_sql.PointRecord | RevisionDetails":
         if point := quick_sql.find_point(book, name):
             return point
         if revision_number(name) is not None:
@@ -88,15 +78,16 @@ def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
 
     from playbook_db.domain.times import revision_number  # late: few commands come here
 
-    reads = sources.one_point(name) if revision_number(name) is None else None
+    is_point = revision_number(name) is None
+    reads = sources.Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),)) if is_point else None
     return sources.read(source, query, reads=reads)
 
 
-def life(source: ReadSource, name: str) -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
+def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
     """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
     PointNotFoundError."""
 
-    def query(book: "Reader") -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
+    def query(book: "quick_sql.Reader") -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
         from playbook_db.store.playbook import log_queries
 
         life, span = log_queries.life(book, name), quick_sql.lifespan(book, name)
@@ -107,7 +98,7 @@ def life(source: ReadSource, name: str) -> "tuple[Life, PointLifespan, tuple[Eve
     return sources.read(source, query, sync=False)
 
 
-def _no_such_point(book: "Reader", name: str) -> Exception:
+def _no_such_point(book: "quick_sql.Reader", name: str) -> Exception:
     from difflib import get_close_matches
 
     from playbook_db.errors import PointNotFoundError
@@ -135,7 +126,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
     def in_full(project: "Project") -> str:
         from playbook_db.services.playbook import import_export
 
-        return import_export.prompt_with_all(project) if whole else import_export.prompt(project)
+        return import_export.prompt(project, whole=whole)
 
     return sources.read_either(source, quick, in_full, reads=POINTS)
 
@@ -146,17 +137,14 @@ def _with_users(book: Book, source: ReadSource) -> list[Book]:
     return [book, Book(book.connection, users)] if users else [book]
 
 
-def jobs(source: ReadSource, *, of_all: bool) -> "list[Job]":
+def jobs(source: ReadSource, *, of_all: bool) -> "list[quick_sql.Job]":
     """Return the jobs of the project, or of all projects, oldest first."""
     return sources.read(
-        source,
-        lambda book: quick_sql.jobs(book.execute, None if of_all else book.playbook_id),
-        sync=False,
-        is_own=True,
+        source, lambda book: quick_sql.jobs(book.execute, None if of_all else book.playbook_id), sync=False, is_own=True
     )
 
 
-def sessions(source: ReadSource) -> "list[SessionSummary]":
+def sessions(source: ReadSource) -> "list[quick_sql.SessionSummary]":
     """Return the sessions that were learned from, newest first."""
     return sources.read(source, quick_sql.sessions, sync=False)
 
@@ -207,7 +195,7 @@ def log(
         show(history.log(project, history.LogQuery(**options), most_changes=most))
 
 
-def list_projects(url: str) -> "list[ListedProject]":
+def list_projects(url: str) -> "list[quick_sql.ListedProject]":
     """Return all projects with a playbook, by key."""
     listed = sources.from_file(url, None, lambda book: quick_sql.projects(book.execute))
     if listed is not None:
@@ -256,7 +244,7 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
     """Return the name, the text and the time of the newest live point that was learned. Return None if there is none,
     or if the database file is not enough."""
 
-    def query(book: "Reader") -> tuple[str, str, str] | None:
+    def query(book: "quick_sql.Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
 
     return sources.from_file(url, folder, query, sync=False, of_replica=True)

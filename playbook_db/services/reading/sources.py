@@ -37,11 +37,6 @@ POINTS = Reads(points=True)
 MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 
 
-def one_point(name: str) -> Reads:
-    """Return the parts of a team's playbook that are needed to show the point *name*."""
-    return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
-
-
 class ReadSource(NamedTuple):
     """The database at `url` and the project in `folder`; without a folder, the user's personal playbook. `opened` opens
     the project, with the options of `open_project`."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import files, projects, settings
-from playbook_db.domain import playbook_file
+from playbook_db.domain import draft, playbook_file
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
@@ -194,7 +194,7 @@ def _lines(project: Project) -> list[str]:
         return [f"{project.mirror_path} was not synced: {why}"]
     lines = list(synced.notes)
     if synced.result is not None:
-        summary = import_export.summary(synced.result)
+        summary = draft.summary(synced.result.changes)
         lines.append(f"merged {project.mirror_path}: {summary} (revision {synced.result.revision})")
     return lines
 

@@ -13,13 +13,7 @@ from datetime import UTC, datetime
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services.playbook import forget, import_export
-from playbook_db.services.project import (
-    Project,
-    Servers,
-    find_membership,
-    password_file,
-    with_kept_password,
-)
+from playbook_db.services.project import Project, Servers, find_membership, password_file, with_kept_password
 from playbook_db.store import at_hand, jobs, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
