@@ -12,7 +12,7 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import playbook_of, say
-from playbook_db.errors import ArgumentError, MissingExtraError, PlaybookError, ProjectError, Remedy
+from playbook_db.errors import ArgumentError, MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
@@ -246,13 +246,18 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 @contextmanager
 def needing(what: str, *, extra: str) -> Iterator[None]:
-    """Raise MissingExtraError about *what* and *extra* if an import in the `with` block finds no package."""
+    """Raise MissingExtraError about *what* and *extra* if an import in the `with` block finds no package. In the
+    plugin's environment, raise a SettingError that says how to set it up."""
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "playbook_db"):
             raise
+        if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
+            from playbook_db.claude_code import plugin_env
+
+            raise SettingError(plugin_env.describe(root)) from None
         raise MissingExtraError(what, package, extra=extra) from None
 
 

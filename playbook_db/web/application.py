@@ -66,9 +66,12 @@ class Site:
             with self._one_at_a_time, self._opened(request, notices) as project:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
                 root, at = request.scope["root_path"], request.url.path
-                answer = page(PageRequest(project, path, request.query_params, form, self._notices, notices, root, at))
-        except ArgumentError as error:  # the address names something that doesn't exist
-            return _problem(request, "Not found", str(error), HTTPStatus.NOT_FOUND)
+                of_page = PageRequest(project, path, request.query_params, form, self._notices, notices, root, at)
+                try:
+                    answer = page(of_page)
+                except ArgumentError as error:  # the address names something that doesn't exist
+                    status = HTTPStatus.NOT_FOUND
+                    answer = of_page.page("error.html", title="Not found", status=status, error=str(error))
         except PlaybookError as error:
             return _problem(request, "Not done", str(error), _NOT_DONE)
         if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:

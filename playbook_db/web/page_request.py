@@ -14,6 +14,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.merging.diff import compare_words
+from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
@@ -22,6 +23,8 @@ from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_OPERATIONS = {"ADD": "add", "UPDATE": "reword", "MERGE": "merge", "DELETE": "retire", "VOTE": "vote on"}
+_NAMES = ("type", "name", "target_id")  # of an operation
 PAGE_ROWS = 50  # of a list
 T = TypeVar("T")
 
@@ -143,6 +146,18 @@ def coded(text: str) -> Markup:
     return Markup("").join(parts)
 
 
+def operation_in_words(text: str) -> str:
+    """Return a description of a curator's operation in the JSON *text*: its effect, and then its other fields."""
+    try:
+        fields = dict(json.loads(text))
+    except (TypeError, ValueError):
+        return text
+    names = ", ".join(named_points(fields, str(fields.get("type"))))
+    kind = _OPERATIONS.get(str(fields.get("type")).upper(), "an unknown operation")
+    others = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str) and name not in _NAMES]
+    return "; ".join([f"{kind} {names}".strip(), *others])
+
+
 @cache
 def templates() -> Environment:
     """Return the environment of the templates. It escapes all values, and shows texts with `as_shown`."""
@@ -153,6 +168,7 @@ def templates() -> Environment:
     environment.globals["PAGE_ROWS"] = PAGE_ROWS
     environment.filters["shown"] = lambda text: shown(str(text))
     environment.filters["coded"] = coded
+    environment.filters["operation"] = operation_in_words
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
     environment.filters["compared"] = compare_words

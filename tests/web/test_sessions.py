@@ -196,7 +196,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
     assert "This session changed nothing." in site.visitor.see("/sessions/session-119").body
     for beginning in ("session-0", "nobody"):
         answer = site.visitor.see(f"/sessions/{beginning}")
-        assert answer.status == 409
+        assert answer.status == 404
         assert beginning in answer.body
 
 

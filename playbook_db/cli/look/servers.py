@@ -1,16 +1,13 @@
 """The commands that run a server: web, mcp."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
 from playbook_db.cli.context import database_and_folder, database_url, needing, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import readable
-from playbook_db.errors import MissingExtraError, PlaybookError, SettingError
+from playbook_db.errors import PlaybookError
 
 
 @cli.command()
@@ -22,7 +19,7 @@ def web(port: int, no_open: bool) -> None:
     Only browsers on this machine can open the pages. The printed address works once. To stop the server, press Ctrl-C.
     It also stops after 30 minutes without a request.
     """
-    with _needing("playbook web", extra="web"):
+    with needing("playbook web", extra="web"):
         from playbook_db.web import serve
 
     import webbrowser  # late: the help needs none of it
@@ -49,7 +46,7 @@ def mcp() -> None:
     playbook_mcp_writes is "live". A session can undo its own changes, but it can't use forget.
     """
     try:
-        with _needing("playbook mcp", extra="mcp"):
+        with needing("playbook mcp", extra="mcp"):
             from playbook_db.mcp_server import tools
         url, folder = database_url(), project_folder(must_exist=True)
     except PlaybookError as error:
@@ -60,17 +57,3 @@ def mcp() -> None:
         mcp_unready.serve(readable(str(error)))
         return
     tools.serve(url, folder)
-
-
-@contextmanager
-def _needing(what: str, *, extra: str) -> Iterator[None]:
-    """Do as `needing` does. In the plugin's environment, raise a SettingError that says how to set it up."""
-    try:
-        with needing(what, extra=extra):
-            yield
-    except MissingExtraError:
-        if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
-            from playbook_db.claude_code import plugin_env
-
-            raise SettingError(plugin_env.describe(root)) from None
-        raise

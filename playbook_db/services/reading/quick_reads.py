@@ -49,7 +49,7 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
             notify(str(listing.DAMAGED))
         return [each.points for each in searched], marks
 
-    return sources.read_either(source, lambda book: search_in(book, *questions), in_full, reads=MARKED_POINTS)
+    return sources.read(source, lambda book: search_in(book, *questions), in_full, reads=MARKED_POINTS)
 
 
 def search_in(book: Book, *questions: str) -> "Hits":
@@ -128,7 +128,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
 
         return import_export.prompt(project, whole=whole)
 
-    return sources.read_either(source, quick, in_full, reads=POINTS)
+    return sources.read(source, quick, in_full, reads=POINTS)
 
 
 def _with_users(book: Book, source: ReadSource) -> list[Book]:
@@ -165,7 +165,7 @@ def proposals(source: ReadSource) -> "list[ReviewItem]":
 
         return review.all_waiting(project)
 
-    return sources.read_either(source, quick, in_full)
+    return sources.read(source, quick, in_full)
 
 
 def log(

@@ -6,7 +6,7 @@ must be merged first, or if the playbook is a team's. Then the project has to be
 
 import os
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from playbook_db import projects, settings
 from playbook_db.store import at_hand, hook_sql, quick_sql
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from playbook_db.services.project import Project
     from playbook_db.store.dialect import Question
-    from playbook_db.store.quick_sql import Reader
 
 T = TypeVar("T")
 _WAIT_S = 0.05  # for a locked file; the open project waits longer
@@ -48,32 +47,15 @@ class ReadSource(NamedTuple):
 
 def read(
     source: ReadSource,
-    query: "Callable[[Reader], T]",
+    query: "Callable[[Any], T]",
+    in_full: "Callable[[Project], T] | None" = None,
     *,
     sync: bool = True,
     is_own: bool = False,
     reads: Reads | None = None,
 ) -> T:
-    """Run *query* on the database file if that is enough, else on the open project. For options see `read_either`."""
-
-    def in_full(project: "Project") -> T:
-        with project.store.read(project.key) as book:
-            return query(book)
-
-    return read_either(source, query, in_full, sync=sync, is_own=is_own, reads=reads)
-
-
-def read_either(
-    source: ReadSource,
-    query: "Callable[[Book], T | None]",
-    in_full: "Callable[[Project], T]",
-    *,
-    sync: bool = True,
-    is_own: bool = False,
-    reads: Reads | None = None,
-) -> T:
-    """Run *query* on the database file. If its result is None, or the file is not enough, open the project and call
-    *in_full*. Return the result.
+    """Run *query* on the database file, and return the result. If the file is not enough, open the project, and call
+    *in_full* or run *query* there.
 
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
     *reads* a team's playbook may come from the replica. Raises the errors of `open_project`.
@@ -82,7 +64,10 @@ def read_either(
     if answer is not None:
         return answer
     with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
-        return in_full(project)
+        if in_full is not None:
+            return in_full(project)
+        with project.store.read(project.key) as book:
+            return query(book)
 
 
 def from_file(
@@ -94,7 +79,7 @@ def from_file(
     is_own: bool = False,
     of_replica: bool = False,
 ) -> "T | None":
-    """Run *query* on the database file, in one read transaction. Return None if the file is not enough. `read_either`
+    """Run *query* on the database file, in one read transaction. Return None if the file is not enough. `read`
     explains the options. A team's playbook is read only with *of_replica*, from the replica. A missing playbook counts
     as empty."""
     path = settings.sqlite_file(url)

@@ -252,7 +252,7 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use
         (p for p in points if p.shown and p not in most),
         key=lambda p: (p.cited / p.shown, -p.shown, p.helpful - p.harmful, p.name),
     )
-    by_event = event_uses(answers["uses"])
+    by_event, kinds = event_uses(answers["uses"]), ("shown", "cited", "voted", "helpful", "harmful")
     return Use(
         shown_since=shown_since,
         cited_since=cited_since,
@@ -260,11 +260,7 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use
         sessions_citing=sessions_citing,
         points_shown=len(shown),
         points_cited=len(cited),
-        shown=sum(each.shown for each in by_event),
-        cited=sum(each.cited for each in by_event),
-        voted=sum(each.voted for each in by_event),
-        helpful=sum(each.helpful for each in by_event),
-        harmful=sum(each.harmful for each in by_event),
+        **{kind: sum(getattr(each, kind) for each in by_event) for kind in kinds},
         most=tuple(most),
         least=tuple(least[:LISTED_POINTS]),
         by_event=by_event,
