@@ -181,9 +181,7 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     """
     ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
     if ctx.invoked_subcommand is None:
-        from playbook_db.cli.look.status import print_overview
-
-        print_overview()
+        importlib.import_module("playbook_db.cli.look.status").print_overview()  # that module imports this one
         click.echo()
         formatter = ctx.make_formatter()
         cli.format_commands(ctx, formatter)

@@ -236,7 +236,7 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool) -> None:
             *(records.history_hit_record(*each) for each in older),
         ])  # fmt: skip
     elif points or older:
-        _print_found(question, points, marks, older, is_whole=is_whole)
+        _print_matches(question, points, marks, older, is_whole=is_whole)
     else:
         from playbook_db.domain import search_words
 
@@ -263,7 +263,7 @@ def _from_history(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
         return listing.search_history(project, question, proposed=not in_session)
 
 
-def _print_found(
+def _print_matches(
     question: str,
     points: "Hits",
     marks: "Mapping[str, StoredMarks]",
