@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -80,13 +81,17 @@ def print_points(
 ) -> None:
     """Print the points. A terminal shows a table for each section, or one table if *by_section* is off. A pipe gets a
     line with tabs for each point. *marks* tell which points are pinned or resting."""
+    marks = marks or {}
     if sys.stdout.isatty():
-        tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
+        tables = [_points_table(points, marks)]
+        if by_section:
+            groups = groupby(points, key=lambda point: point.section)
+            tables = [f"{click.style(name, bold=True)}\n{_points_table([*some], marks)}\n" for name, some in groups]
         print_texts(tables, paged=True)
         return
     for point in points:
         cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
-        mark = mark_of(point, marks or {})
+        mark = mark_of(point, marks)
         click.echo("\t".join(map(str, (*cells, mark) if mark else cells)))
 
 
@@ -299,12 +304,6 @@ def width_of(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def _sections(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> Iterator[str]:
-    for section in dict.fromkeys(point.section for point in points):
-        yield f"{click.style(section, bold=True)}\n"
-        yield f"{_points_table([point for point in points if point.section == section], marks)}\n"
 
 
 def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> str:

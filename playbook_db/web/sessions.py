@@ -15,8 +15,7 @@ from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project
-from playbook_db.services.reading import sessions as service
-from playbook_db.services.reading import statistics
+from playbook_db.services.reading import history, statistics
 from playbook_db.store.hook_sql import WAITS
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
@@ -29,7 +28,7 @@ _REVISIONS = 10  # of one session, on a page: each with all that it did
 def list_sessions(request: PageRequest) -> Response:
     """Show the queue, the sessions and the costs by day. Compare held-out sessions, if any, with the others."""
     offset = (request.page_number - 1) * PAGE_ROWS
-    sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=offset)
+    sessions, count = history.session_page(request.project, most=PAGE_ROWS, offset=offset)
     jobs_page = max(1, as_number(request.query.get("jobs", "")) or 1)
     own = request.project.own
     jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS)
@@ -46,7 +45,7 @@ def list_sessions(request: PageRequest) -> Response:
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),
         dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
-        days=service.costs_by_day(own, most=_DAYS),
+        days=history.costs_by_day(own, most=_DAYS),
         comparison=statistics.compare_sessions(request.project),
         measures=outcomes.MEASURES,
         fewest=outcomes.FEWEST_SESSIONS,
@@ -56,7 +55,7 @@ def list_sessions(request: PageRequest) -> Response:
 def show_session(request: PageRequest) -> Response:
     """Show one session, with its revisions (changes, votes and reflections) and its model calls."""
     offset = (request.page_number - 1) * _REVISIONS
-    details = service.details(request.project, request.path["session"], most=_REVISIONS, offset=offset)
+    details = history.session_details(request.project, request.path["session"], most=_REVISIONS, offset=offset)
     summary = details.session
     return request.page(
         "session.html",

@@ -9,7 +9,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history, sessions
+from playbook_db.services.reading import history
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point
@@ -34,7 +34,7 @@ def learned(project: Project) -> Project:
 @pytest.mark.smoke
 def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
     """The same that the command lists, with what each taught."""
-    pages = [sessions.listed(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
+    pages = [history.session_page(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
 
     assert [count for _, count in pages] == [5] * 4
     assert [each for some, _ in pages for each, _ in some] == history.sessions(learned)
@@ -46,27 +46,27 @@ def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
 
 def test_one_session_is_found_by_its_id_or_the_beginning_of_it(learned: Project) -> None:
     """With its revisions by pages, and what was asked of models for it."""
-    found = sessions.details(learned, "session-2", most=10)
-    nothing = sessions.details(learned, "session-4", most=10)
+    found = history.session_details(learned, "session-2", most=10)
+    nothing = history.session_details(learned, "session-4", most=10)
 
     assert [each.revision.session_id for each in found.revisions] == ["session-2"]
     assert (found.count, found.counts["add"], len(found.calls), found.calls[0].model) == (1, 1, 1, "a-model")
     assert (nothing.count, nothing.revisions, len(nothing.calls)) == (0, (), 1)
-    assert sessions.details(learned, "session-2", most=10, offset=1).revisions == ()
+    assert history.session_details(learned, "session-2", most=10, offset=1).revisions == ()
     for beginning in ("session-", "nobody"):
         with pytest.raises(SessionNotFoundError):
-            sessions.details(learned, beginning, most=10)
+            history.session_details(learned, beginning, most=10)
 
 
 @pytest.mark.smoke
 def test_what_was_asked_is_summed_up_by_day(learned: Project) -> None:
     """The newest days first."""
-    days = sessions.costs_by_day(learned, most=2)
+    days = history.costs_by_day(learned, most=2)
 
     assert [(day.day, day.calls, day.tokens, day.cost_usd) for day in days] == [
         ("2026-11-22", 1, 111, 0.5), ("2026-11-21", 1, 111, 0.5),
     ]  # fmt: skip
-    assert len(sessions.costs_by_day(learned)) == 5
+    assert len(history.costs_by_day(learned)) == 5
 
 
 def test_jobs_that_are_not_done_come_by_pages(project: Project) -> None:

@@ -65,7 +65,12 @@ def list_points(
     if proposed:
         if words or section or order or retired:
             raise click.UsageError("--proposed can only be combined with -n and --json.")
-        _list_proposed(limit)
+        from playbook_db.cli.change import review
+
+        settings.require_person()
+        proposals = quick_reads.proposals(source_of())
+        review.print_proposals(proposals[:limit])
+        _notify_of_more(len(proposals[:limit]), len(proposals))
         return
     only = section
     if section is not None:
@@ -109,15 +114,6 @@ def list_points(
         notify([f"no matches; to list all key points: playbook{of_user()} list"])
     else:
         notify([f"{playbook_here()} has no key points yet; to add one: playbook{of_user()} add TEXT"])
-
-
-def _list_proposed(limit: int | None) -> None:
-    from playbook_db.cli.change import review
-
-    settings.require_person()
-    proposals = quick_reads.proposals(source_of())
-    review.print_proposals(proposals[:limit])
-    _notify_of_more(len(proposals[:limit]), len(proposals))
 
 
 def _notify_of_more(listed: int, count: int) -> None:

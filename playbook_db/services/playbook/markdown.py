@@ -181,7 +181,8 @@ def _plain(tokens: Sequence["Token"]) -> str:
     targets: list[tuple[str, int]] = []
     for token in tokens:
         if token.type == "code_inline":
-            parts.append(f"{token.markup}{_padded(token.content)}{token.markup}")
+            pad = " " if "`" in (token.content[:1], token.content[-1:]) else ""
+            parts.append(f"{token.markup}{pad}{token.content}{pad}{token.markup}")
         elif token.type in ("softbreak", "hardbreak"):
             parts.append(" ")
         elif token.type == "link_open":
@@ -198,10 +199,6 @@ def _plain(tokens: Sequence["Token"]) -> str:
         elif token.content:
             parts.append(token.content)
     return " ".join("".join(parts).split())
-
-
-def _padded(code: str) -> str:
-    return f" {code} " if code.startswith("`") or code.endswith("`") else code
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.domain.playbook import NOTE, Change, Vote, storable
+from playbook_db.domain.playbook import NOTE, Vote, storable
 from playbook_db.domain.proposals import name_of
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.trust import judging
@@ -182,13 +182,15 @@ def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -
 
 
 def _carry_out(project: Project, session: McpSession, operation: Mapping[str, Any]) -> RevisionResult:
+    words = {"add": "added", "edit": "edited", "retire": "retired"}
     target = project.playbooks()[-1] if operations.is_for_user(operation) else project
     quotes = operation.get("evidence")
     evidence = tuple(find_evidence(quotes, session.places)) if isinstance(quotes, list) else ()
     with target.store.write(target.key) as book:
         for skipped in operations.apply_operations(book.draft, [operation], [evidence]):
             raise PointRuleError(f"This can't be done: {skipped.reason}. Nothing was changed.")
-        return _commit(book, session, _in_words(book.draft.changes))
+        changes = ((words.get(change.kind, change.kind), change.point.name) for change in book.draft.changes)
+        return _commit(book, session, ", ".join(f"{verb} {name}" for verb, name in changes))
 
 
 def _cast(target: Project, session: McpSession, vote: Vote) -> RevisionResult:
@@ -201,11 +203,6 @@ def _commit(
     book: PlaybookRepository, session: McpSession, message: str, votes: Collection[Vote] = ()
 ) -> RevisionResult:
     return book.commit("edit", message, votes=tuple(votes), origin=RevisionOrigin(session.id, session.id))
-
-
-def _in_words(changes: Collection[Change]) -> str:
-    words = {"add": "added", "edit": "edited", "retire": "retired"}
-    return ", ".join(f"{words.get(each.kind, each.kind)} {each.point.name}" for each in changes)
 
 
 def _clean(value: Any, session: McpSession) -> Any:

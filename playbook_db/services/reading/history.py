@@ -1,5 +1,6 @@
-"""Reading the history: finding a revision, listing revisions, showing an earlier playbook or the life of a point."""
+"""Reading the history: revisions, earlier playbooks, the life of a point, and the sessions that were learned from."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -18,13 +19,15 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.services.reading.sources import HISTORY, Reads
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import log_queries, statistics
+from playbook_db.store.playbook.learning import COUNT_SESSIONS, SOME_SESSIONS, SessionCall
 from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.statistics import Citation
+from playbook_db.store.playbook.statistics import Citation, DayCalls, days_of_calls
 from playbook_db.store.quick_sql import PointLifespan, SessionSummary
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
+MOST_CALLS = 500  # of one session, that are shown
 _CITATIONS = 20  # of the last sessions that cited a point
 _NO_HISTORY = "this playbook has no history yet"
 
@@ -53,6 +56,18 @@ class FullPoint:
     life: Life | None = None
     uses: tuple[EventUse, ...] = ()
     citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    """A session in full. `counts` has the numbers of its changes by kind, and of its votes by tag. `revisions` are one
+    page of its revisions, and `count` is the number of all of them."""
+
+    session: SessionSummary
+    counts: Counter[str]
+    revisions: tuple[RevisionDetails, ...]
+    count: int
+    calls: tuple[SessionCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +190,42 @@ def sessions(project: Project) -> list[SessionSummary]:
         return quick_sql.sessions(book)
 
 
+def session_page(
+    project: Project, *, most: int, offset: int = 0
+) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
+    """Return one page of the sessions that were learned from, newest first, each with its counts. The page has at most
+    *most* sessions, from *offset* on. Also return the number of all sessions."""
+    with project.store.read(project.key) as book:
+        book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
+        summaries = book.some_sessions(most=most, offset=offset)
+        taught = book.taught([each.session_id for each in summaries])
+        return [(each, Counter(taught[each.session_id])) for each in summaries], book.count_sessions()
+
+
+def session_details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
+    """Return the session with the id *session*, which may be shortened to its beginning. Include at most *most* of its
+    revisions, newest first, from *offset* on. Raises SessionNotFoundError."""
+    with project.store.read(project.key) as book:
+        summary = book.session(session)
+        if summary is None:
+            session = find_session(book, session)
+            summary = book.session(session)
+        if summary is None:  # forgotten meanwhile
+            raise SessionNotFoundError(session, ())
+        counts = Counter(book.taught([session])[session])
+        numbers = log_queries.revisions_of_session(book, session)
+        calls = book.calls_of_session(session, most=MOST_CALLS)
+    some = numbers[offset : offset + most]
+    revisions = tuple(revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
+    return SessionDetails(summary, counts, revisions, len(numbers), tuple(calls))
+
+
+def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
+    """Return the model calls by day, newest first, without days that had none. Return at most *most* days."""
+    with project.store.snapshot() as connection:
+        return days_of_calls(connection, project.key, most=most)
+
+
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
     """Return the differences between two playbooks. A flat file has no sections, so its points get the sections of the
     other playbook."""
@@ -194,19 +245,17 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     """Return *query* as a filter for the store. Times become revision numbers; names and ids are looked up."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
-    first = 1 if query.since is None else _first_since(book, query.since, now)
+    first = 1
+    if query.since is not None and times.revision_number(query.since) is not None:
+        first = find_revision(book, query.since, now=now)
+    elif query.since is not None:
+        before = _moment(query.since, now=now, end=False) - timedelta(microseconds=1)
+        first = book.revision_at(timestamp(before)) + 1
     point_id = None if query.name is None else quick_sql.point_id(book, query.name)
     if query.name is not None and point_id is None:
         raise edit.no_such_point(book, query.name)
     session_id = find_session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, query.by, point_id)
-
-
-def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
-    if times.revision_number(text) is not None:
-        return find_revision(book, text, now=now)
-    before = _moment(text, now=now, end=False) - timedelta(microseconds=1)
-    return book.revision_at(timestamp(before)) + 1
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:

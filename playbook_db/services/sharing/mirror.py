@@ -234,7 +234,9 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     except PlaybookFileError as error:
         if not insist and (not error.damaged or error.in_git_merge):  # it may still be of use to somebody
             raise
-        return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
+        aside = _free_path(path, "damaged")
+        os.rename(os.path.realpath(path), aside)  # so that it is no longer the mirror
+        return Synced(notes=(f"{error} It was moved to {aside}.",))
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
         message = f"merged {os.path.relpath(path, projects.folder_of_mirror(path))}"
@@ -400,13 +402,6 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
     except OSError:
         return None, None
     return status.st_size, status.st_mtime_ns
-
-
-def _set_aside(path: str) -> str:
-    """Rename the file, so that it is no longer the mirror. Return its new path."""
-    aside = _free_path(path, "damaged")
-    os.rename(os.path.realpath(path), aside)
-    return aside
 
 
 def _keep_aside(path: str, data: bytes) -> str:
