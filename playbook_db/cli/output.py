@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -29,6 +30,7 @@ _SHORT_CELL = 12  # characters; a column of such cells is never wrapped
 _LONGEST_NAME = 32  # characters, in the first column
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
+_BUSY_AFTER_S = 1.0
 _LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "not followed, which cost the session time"  # of a point that the session had
 KINDS = {  # of changes
@@ -139,14 +141,21 @@ def _is_number(cell: str) -> bool:
 
 @contextmanager
 def busy(step: str) -> Iterator[None]:
-    """Name the *step* on stderr while it runs, if stderr is a terminal."""
+    """Name the *step* on stderr while it runs, if stderr is a terminal and the step takes longer than a second."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{step} ..."):
+    status = Console(stderr=True).status(f"{step} ...")
+    timer = threading.Timer(_BUSY_AFTER_S, status.start)
+    timer.start()
+    try:
         yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
