@@ -20,14 +20,10 @@ _LEAST_STEM = 4  # letters; a shorter word has no other forms
 _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS2589
 _COMMON = 0.6  # a word that is common in texts of all kinds
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
-# The lowest score of a point that a hook shows. A plain word scores more, since a short prompt often has only one. For
-# more than ten terms the limit is more than one plain word. It grows with the prompt and with the length of a long
-# point, since something in two long texts always matches.
-_FITS, _MANY_TERMS = 0.7, 10
-_FITS_MANY, _FITS_LONG, _FITS_MORE = 1.01, 0.75, 0.0215
-_LONG_POINT = 200  # characters
-# The same for an error: two words that only the point has, or three if the error is longer.
-_STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST, _FEW_TERMS = 1.5, 0.25, 3.0, 5
+# The lowest score of a point that a hook shows: for a question of a few words, for each further word, and at most. A
+# short prompt often has only one plain word of the point. In a longer text one or two words match by chance.
+_PROMPT, _ERROR = (0.7, 0.375, 9, 1.45), (1.5, 0.25, 5, 3.0)
+_LONG_POINT = 200  # characters; for a longer point the limit grows with the square root of its length
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
 _AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -265,15 +261,18 @@ def most_matching(live: int) -> int:
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
     """Return the lowest score of a short point that a hook shows for *terms*. *strongly*: use the limit for errors."""
     if strongly:
-        return min(_STRONGLY + _STRONGLY_MORE * max(0, len(terms) - _FEW_TERMS), _STRONGLY_MOST)
-    return _FITS if len(terms) <= _MANY_TERMS else max(_FITS_MANY, _FITS_LONG + _FITS_MORE * len(terms))
+        least, more, few, most = _ERROR
+        words = len(terms)
+    else:
+        least, more, few, most = _PROMPT
+        parts = {part for term in terms if term.is_whole for part in term.words}
+        words = sum(term.is_whole or term.words[0] not in parts for term in terms)  # an identifier is one word
+    return min(least + more * max(0, words - few), most)
 
 
-def stretched(least: float, terms: "Collection[Term]", text: str) -> float:
+def stretched(least: float, text: str) -> float:
     """Return the lowest score at which a hook shows a point with *text*. *least* is that of a short point."""
-    if len(terms) > _MANY_TERMS:
-        return float(least * max(1.0, len(text) / _LONG_POINT) ** 0.5)
-    return max(least, _FITS_MANY) if len(text) > 2 * _LONG_POINT else least
+    return float(least * max(1.0, len(text) / _LONG_POINT) ** 0.5)
 
 
 def has_parts(text: str, term: Term) -> bool:

@@ -259,7 +259,7 @@ def _ranked(
     points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
     scored = [(point, scores[point.id]) for point in ordered]
-    return [each for each in scored if not least or each[1] >= search_words.stretched(least, terms, each[0].text)]
+    return [each for each in scored if not least or each[1] >= search_words.stretched(least, each[0].text)]
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":

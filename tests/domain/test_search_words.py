@@ -113,18 +113,32 @@ def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
 
 
 def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not() -> None:
-    """Of a long text something is always found; of eleven terms, one plain word is too little. An error wants more."""
-    short, long = ([Term((f"w{n}",)) for n in range(count)] for count in (10, 32))
+    """In a longer text, one word matches by chance. An error wants more."""
+    few, more = ([Term((f"w{n}",)) for n in range(count)] for count in (9, 11))
 
-    assert 0.6 < least_fitting(short[:1]) == least_fitting(short) < 1
-    assert 1 < least_fitting(long[:11]) < least_fitting(long) < 1.5
-    assert 1 < least_fitting(short[:5], strongly=True) < 2 < least_fitting(long, strongly=True) == 3
+    assert 0.6 < least_fitting(few[:1]) == least_fitting(few) < 1
+    assert least_fitting(few) < least_fitting(more[:10]) < least_fitting(more)
+    assert 1 < least_fitting(few[:5], strongly=True) < 2 < least_fitting(more, strongly=True) == 3
+
+
+def test_two_common_words_of_a_long_question_are_too_little() -> None:
+    """Two rare words are enough, however long the question is."""
+    long = terms(" ".join(f"w{'x' * n}" for n in range(40)))
+
+    assert 0.6 + 0.6 < least_fitting(long) < 2
+    assert least_fitting(long[:11]) == least_fitting(long)
+
+
+def test_an_identifier_is_one_word_of_a_question_however_many_parts_it_has() -> None:
+    """A path asks for no more than a word does, though its parts are looked up, too."""
+    path = terms("why does internal/db/pool/conn_limit.go block here, on a clean checkout made yesterday evening")
+
+    assert len(path) > 11
+    assert least_fitting(path) == least_fitting(path[:1])
+    assert least_fitting([term for term in path if not term.is_whole]) > 1
 
 
 def test_a_long_point_needs_more_as_something_in_it_always_matches() -> None:
-    """A short question needs more than one plain word of a very long point. A long question always needs more."""
-    short, long = ([Term((f"w{n}",)) for n in range(count)] for count in (10, 32))
-
-    assert [stretched(0.7, short, "x" * length) for length in (40, 200, 400)] == [0.7, 0.7, 0.7]
-    assert 1 < stretched(0.7, short, "x" * 401) < 1.5 == stretched(1.5, short, "x" * 401)
-    assert [stretched(1.44, long, "x" * length) for length in (40, 200, 800)] == [1.44, 1.44, 2.88]
+    """With the square root of its length, whatever the question is."""
+    assert [stretched(0.7, "x" * length) for length in (40, 200)] == [0.7, 0.7]
+    assert stretched(1.5, "x" * 800) == 3.0
