@@ -72,9 +72,9 @@ def test_on_train_the_product_s_search_beats_what_asks_for_no_word() -> None:
 @pytest.mark.parametrize(
     ("wording", "split", "found", "shown", "wrong"),
     [
-        ("bare", "train", 0.368, 0.289, 0.05),
-        ("bare", "held-out", 0.333, 0.222, 0.026),
-        ("named", "train", 0.763, 0.737, 0.075),
+        ("bare", "train", 0.368, 0.263, 0.05),
+        ("bare", "held-out", 0.333, 0.25, 0.026),
+        ("named", "train", 0.763, 0.711, 0.075),
         ("named", "held-out", 0.750, 0.694, 0.0),
     ],
 )
@@ -89,7 +89,7 @@ def test_the_product_is_as_good_as_published(
     assert answered(of["what the product shows"], read_nothing(split)) <= wrong + 0.001 < 0.1
 
 
-@pytest.mark.parametrize(("wording", "train", "held_out"), [("bare", 1, 5), ("named", 1, 4)])
+@pytest.mark.parametrize(("wording", "train", "held_out"), [("bare", 1, 2), ("named", 1, 2)])
 def test_few_unrelated_prompts_are_answered(wording: str, train: int, held_out: int) -> None:
     """docs/internals/evidence.md: of 40 prompts in each half, at most a tenth of all 80."""
     show = searches(wording)["what the product shows"]
@@ -113,7 +113,7 @@ def test_small_playbooks_and_errors_are_as_good_as_published() -> None:
     right, wrong = in_size("named", "train", 60)
     its_own, another, answers = at_errors("train", 60)
 
-    assert right > 0.81
+    assert right > 0.78
     assert wrong < 0.06
     assert its_own > 0.94
     assert another == 0

@@ -19,10 +19,11 @@ _LEAST_STEM = 4  # letters; a shorter word has no other forms
 # The weight of a term that only one point has; a plain word has 1.
 _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS2589
 _COMMON = 0.6  # a word that is common in texts of all kinds
+_REPEATED = 1.2  # times the weight of a word that the question repeats
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
 # The lowest score of a point that a hook shows: for a question of a few words, for each further word, and at most. A
 # short prompt often has only one plain word of the point. In a longer text one or two words match by chance.
-_PROMPT, _ERROR = (0.7, 0.375, 9, 1.45), (1.5, 0.25, 5, 3.0)
+_PROMPT, _ERROR = (0.7, 0.43, 9, 1.55), (1.5, 0.25, 5, 3.0)
 _LONG_POINT = 200  # characters; for a longer point the limit grows with the square root of its length
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
@@ -135,19 +136,29 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
     """
     wholes: dict[tuple[str, ...], None] = {}
     words: dict[tuple[str, ...], bool] = {}  # and whether each is written as a name
+    times: dict[str, int] = {}
+    repeated = set()
     if len(question) > READ_FIRST + READ_LAST:
         question = f"{question[:READ_FIRST]} {question[-READ_LAST:]}"
-    for chunk in map(_uncontracted, dict.fromkeys(question.replace("\u2019", "'").split())):
+    for chunk in map(_uncontracted, question.replace("\u2019", "'").split()):
+        times[chunk] = times.get(chunk, 0) + 1
+    for chunk, count in times.items():
         parts = _parts(chunk)
         if 1 < len(parts) <= _MOST_PARTS and _is_identifier(chunk):
             wholes.setdefault(tuple(parts))
         humps = _humps(chunk) if chunk.isascii() and not chunk[1:].islower() else []
-        for part in [*parts, *humps]:
+        for part in dict.fromkeys([*parts, *humps]):
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
+                    if count > 1 or split in words:
+                        repeated.add(split)
                     words.setdefault(split, bool(humps) and part not in humps)
     whole = [Term(parts, is_whole=True) for parts in _ends([*wholes], most // 3)]
-    return [*whole, *(Term(word, weight=_weight(word[0], words[word])) for word in _ends([*words], most - len(whole)))]
+    single = [
+        Term(word, weight=_weight(word[0], words[word]) * (_REPEATED if word in repeated else 1.0))
+        for word in _ends([*words], most - len(whole))
+    ]
+    return [*whole, *single]
 
 
 def _ends(items: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":

@@ -72,6 +72,14 @@ def test_a_plain_word_beside_a_name_weighs_as_one_without_it() -> None:
     assert weights == {("roofpanel",): 1.5, ("umlaut",): 1.0, ("roof",): 1.0, ("panel",): 1.0}
 
 
+def test_a_word_that_the_question_repeats_says_more() -> None:
+    """In the same form, however often; so does a part of another identifier."""
+    weights = {term.words[0]: term.weight for term in terms("Pool, pool! src/client.py, client: umlaut in src")}
+
+    assert weights["pool"] == weights["client"] == weights["src"] > weights["umlaut"] == 1.0
+    assert weights["pool"] < 1.5
+
+
 @pytest.mark.parametrize("question", ["umlaut's", "umlaut\u2019s,", "isn't the umlaut", "'umlaut'"])
 def test_what_is_contracted_isn_t_asked_for(question: str) -> None:
     """An `s` or `t` would be found in most texts."""
