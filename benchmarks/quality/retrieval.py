@@ -14,6 +14,7 @@ from benchmarks.figures import Figures
 from benchmarks.quality.public_retrieval import Part, read_locomo, read_sde_bench
 from benchmarks.quality.retrieval_corpus import (
     SPLITS,
+    UNRELATED,
     WORDINGS,
     Point,
     Prompt,
@@ -76,6 +77,7 @@ def run(*, quick: bool, corpus: Path | None = None) -> Iterator[Figures]:
     yield _kinds()
     yield _sizes(quick=quick)
     yield _errors()
+    yield _unrelated(corpus)
     if corpus is not None:
         yield from _sde_bench(corpus)
         yield from _locomo(corpus, quick=quick)
@@ -222,6 +224,22 @@ def _errors() -> Figures:
         ("", "its point", "another", "no point is about it, answered"),
         rows,
     )
+
+
+def _unrelated(corpus: Path | None) -> Figures:
+    """How many of each set of prompts that no point is about are answered, by playbook."""
+    sets = [read_unrelated(split) for split in UNRELATED]
+    rows = []
+    for wording in WORDINGS:
+        points = [point for point in read_points(wording) if point.live]
+        part = corpus and read_sde_bench(corpus, wording)
+        playbooks = [[*part.points, *points]] if part else []
+        playbooks += [part_of(points, (), size) for size in (len(points), 500, 60)]
+        for playbook, held in zip(playbooks, stored(playbooks), strict=True):
+            cells = (f"{sum(bool(held.show(prompt.text, 1)) for prompt in prompts)}" for prompts in sets)
+            rows.append((f"{len(playbook):,} points, {wording}", *cells))
+    columns = (f"{split}, of {len(prompts)}" for split, prompts in zip(UNRELATED, sets, strict=True))
+    return Figures("Retrieval: prompts that no point is about, answered", ("", *columns), rows)
 
 
 _LANGUAGES = {"German": "de", "Japanese": "ja"}
