@@ -23,7 +23,6 @@ KNOWN = {
     ("absent-time-zone", "absent"): BY_WORDS,
     ("adjacent-thumbnails", "adjacent"): BY_WORDS,
     ("adjacent-csv-totals", "adjacent"): BY_WORDS,
-    ("adjacent-billing-zone", "adjacent"): BY_WORDS,
     ("adjacent-migrations", "adjacent"): BY_WORDS,
 }
 
