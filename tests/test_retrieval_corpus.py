@@ -58,7 +58,7 @@ def test_unrelated_prompts_have_up_to_sixty_words() -> None:
     sets = [read_unrelated(split) for split in UNRELATED]
     texts = [prompt.text for prompts in sets for prompt in prompts]
 
-    assert [len(prompts) for prompts in sets] == [40, 40, 40, 80]
+    assert [len(prompts) for prompts in sets] == [40, 40, 40, 80, 80]
     assert len(set(texts)) == len(texts)
     assert max(len(text.split()) for text in texts) <= 60
     assert sum(len(text.split()) >= 10 for text in texts) > 50

@@ -17,7 +17,7 @@ from playbook_db.domain.sections import OTHERS, SLUG_SECTIONS
 CORPUS = Path(__file__).with_name("retrieval.json")
 ERRORS = Path(__file__).with_name("retrieval_errors.json")
 SPLITS = ("train", "held-out")
-UNRELATED = (*SPLITS, "third", "fourth")  # sets of prompts that no point is about
+UNRELATED = (*SPLITS, "third", "fourth", "fifth")  # sets of prompts that no point is about
 WORDINGS = ("bare", "named")
 _LETTERS = {"P": SLUG_SECTIONS["pat"], "M": SLUG_SECTIONS["mis"], "C": SLUG_SECTIONS["ctx"], "U": SLUG_SECTIONS["pref"]}
 

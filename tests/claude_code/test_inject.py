@@ -147,8 +147,8 @@ def test_a_project_without_a_playbook_is_answered_with_silence(client: Client, t
 
 
 def test_an_unknown_project_gets_no_playbook_rather_than_the_wrong_one(client: Client) -> None:
-    """That is, without CLAUDE_PROJECT_DIR."""
-    done = client.inject(client.start(), CLAUDE_PROJECT_DIR="")
+    """That is, without CLAUDE_PROJECT_DIR and without a folder in the input."""
+    done = client.inject(client.start(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
 
     assert _ended(done) == SILENT
     (line,) = client.log()

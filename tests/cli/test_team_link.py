@@ -210,7 +210,8 @@ def lived(link: Link, shared: Project) -> None:
 def test_a_tool_makes_few_round_trips_and_keeps_its_connection(name: str, link: Link, url: str, folder: Path) -> None:
     """From the second call on; the first one logs in."""
     call, most = TOOLS[name]
-    with closing(PlaybookTools(url, str(folder), "a session")) as tools:
+    tools = PlaybookTools(url, str(folder), "a session")
+    with closing(tools.servers):
         first = call(tools)
         before = link.round_trips, link.connections
 

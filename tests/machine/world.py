@@ -115,8 +115,8 @@ class World:
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"
-        opened = closing(tools.PlaybookTools(self.url, str(self.folder), session))
-        with opened as served, self.lived_in(), redirect_stderr(io.StringIO()):
+        served = tools.PlaybookTools(self.url, str(self.folder), session)
+        with closing(served.servers), self.lived_in(), redirect_stderr(io.StringIO()):
             return Session(self.folder, path, TranscriptBuilder(session), served).ask(name, **given).text
 
     def _named_alike(self, text: str) -> str:
