@@ -5,15 +5,12 @@ A test goes through a table and lists every entry that fails.
 
 import re
 from functools import cache
-from itertools import chain
-from typing import Any
 
 import pytest
 
-from playbook_db.domain.redaction import commands, entropy, names, token_patterns
+from playbook_db.domain.redaction import commands, known_secrets, names, token_patterns, words
 from playbook_db.domain.redaction.escapes import places_of
 from playbook_db.domain.redaction.redact import redact
-from playbook_db.domain.redaction.tables import filled, read_table
 from playbook_db.domain.redaction.token_patterns import Pattern
 from tests import blind_secrets, later_blind_sets
 from tests.secrets_made_up import made_up_secrets
@@ -84,68 +81,69 @@ def _texts_for(anchor: str) -> list[str]:
     return made
 
 
-def _is_tried(pattern: Pattern, text: str) -> bool:
-    places = list(places_of(pattern.anchor, text)) if pattern.anchor else []
-    return any(pattern.accepts(match[1]) for match in pattern.matches(text, places))
+def _is_tried(anchor: str, pattern: Pattern, text: str) -> bool:
+    _, template, accepts = pattern
+    regex = token_patterns.compile_pattern(template, anchor)
+    places = list(places_of(anchor, text)) if anchor else None
+    return any(accepts(match[1]) for match in token_patterns._matches(regex, text, places))
 
 
 _ALL = (
-    *(pattern for _, _, patterns in token_patterns.TOKENS.rows for pattern in patterns),
+    *((anchor, pattern) for anchor, _, patterns in token_patterns.TOKENS.rows for pattern in patterns),
     *token_patterns.HEADERS,
     *commands.COMMANDS,
 )
 
 
-def _is_found_and_masked(pattern: Pattern) -> bool:
-    tried = next((text for text in (*_texts_for(pattern.anchor), *_known_texts()) if _is_tried(pattern, text)), None)
+def _is_found_and_masked(anchor: str, pattern: Pattern) -> bool:
+    tried = next((text for text in (*_texts_for(anchor), *_known_texts()) if _is_tried(anchor, pattern, text)), None)
     return tried is not None and "[masked: " in redact(tried)
 
 
 def test_a_pattern_finds_a_secret_and_it_is_masked() -> None:
     """In a text made for it, or in one of the sets."""
-    assert [f"{each.kind} {each.anchor!r}" for each in _ALL if not _is_found_and_masked(each)] == []
+    assert [f"{pattern[0]} {anchor!r}" for anchor, pattern in _ALL if not _is_found_and_masked(anchor, pattern)] == []
 
 
 def test_a_call_takes_a_password() -> None:
     """It is masked wherever it stands among the arguments, but as the first."""
-    calls = read_table("commands")["calls"]
+    calls = [literal for literal, _, _ in commands._CALLS.rows]
 
-    assert [call for call in chain(*calls.values()) if _TOKEN in redact(f'{call}"h", "{_TOKEN}")')] == []
+    assert [call for call in calls if _TOKEN in redact(f'{call}"h", "{_TOKEN}")')] == []
 
 
 def test_a_name_in_another_language_means_a_secret() -> None:
     """As the word that begins a line of settings."""
-    words = read_table("words")
-    foreign = [*words["foreign_passwords"], *words["foreign_secrets"]]
+    foreign = [*words.FOREIGN_PASSWORDS, *words.FOREIGN_SECRETS]
 
     assert [name for name in foreign if _TOKEN in redact(f"{name}: {_TOKEN}")] == []
 
 
 def test_a_word_at_the_end_of_a_name_means_a_secret() -> None:
     """`my_password`, `MyApiKey`, `MY_TOKEN`."""
-    words = sorted(names._WORDS["passwords"] | names._WORDS["glued_keys"] | names._WORDS["secret_words"])
+    listed = sorted(words.PASSWORDS | words.GLUED_KEYS | words.SECRET_WORDS)
 
-    assert [word for word in words if _TOKEN in redact(f'MY_{word.upper()} = "{_TOKEN}"')] == []
+    assert [word for word in listed if _TOKEN in redact(f'MY_{word.upper()} = "{_TOKEN}"')] == []
 
 
 def test_a_word_before_key_means_a_secret() -> None:
     """`signing_key`, and in prose."""
-    words = sorted(names._WORDS["keyed"] - names._WORDS["public_keys"])
+    listed = sorted(words.KEYED - words.PUBLIC_KEYS)
 
-    assert [word for word in words if _TOKEN in redact(f'{word}_key = "{_TOKEN}"')] == []
+    assert [word for word in listed if _TOKEN in redact(f'{word}_key = "{_TOKEN}"')] == []
 
 
 def test_a_word_after_the_name_changes_nothing() -> None:
     """`password_prod`."""
-    words = sorted(names._WORDS["afterthoughts"])
+    listed = sorted(words.AFTERTHOUGHTS)
 
-    assert [word for word in words if _PASSWORD in redact(f'password_{word} = "{_PASSWORD}"')] == []
+    assert [word for word in listed if _PASSWORD in redact(f'password_{word} = "{_PASSWORD}"')] == []
 
 
 def test_a_name_about_a_secret_has_none() -> None:
     """`password_count`, `public_key`."""
-    texts = [f'password_{word} = "{_PASSWORD}"' for word in sorted(names._WORDS["about"])]
-    texts += [f'{word}_key = "{_PASSWORD}"' for word in sorted(names._WORDS["public_keys"] - names._WORDS["about"])]
+    texts = [f'password_{word} = "{_PASSWORD}"' for word in sorted(words.ABOUT)]
+    texts += [f'{word}_key = "{_PASSWORD}"' for word in sorted(words.PUBLIC_KEYS - words.ABOUT)]
 
     assert [text for text in texts if redact(text) != text] == []
 
@@ -162,12 +160,12 @@ def test_a_common_password_is_masked() -> None:
     """Under the name of one, though it is a word."""
     masked = 'password = "[masked: password]"'
 
-    assert [word for word in sorted(entropy.COMMON_PASSWORDS) if redact(f'password = "{word}"') != masked] == []
+    assert [word for word in sorted(words.COMMON_PASSWORDS) if redact(f'password = "{word}"') != masked] == []
 
 
 def test_a_word_that_stands_for_a_password_stays() -> None:
     """Any other word is taken for one."""
-    texts = [f"DB_PASSWORD={word}" for word in sorted(entropy._NO_PASSWORDS - entropy.COMMON_PASSWORDS)]
+    texts = [f"DB_PASSWORD={word}" for word in sorted(words.NO_PASSWORDS - words.COMMON_PASSWORDS)]
 
     assert [text for text in texts if redact(text) != text] == []
     assert redact("DB_PASSWORD=mountainbike") == "DB_PASSWORD=[masked: password]"
@@ -175,7 +173,7 @@ def test_a_word_that_stands_for_a_password_stays() -> None:
 
 def test_a_sentence_is_no_password() -> None:
     """Several words are one, unless a word of a sentence is among them."""
-    texts = [f'password = "lantern candle {word} orchid"' for word in sorted(entropy.SENTENCE_WORDS)]
+    texts = [f'password = "lantern candle {word} orchid"' for word in sorted(words.SENTENCE_WORDS)]
 
     assert [text for text in texts if redact(text) != text] == []
     assert redact('password = "lantern candle orchid"') == 'password = "[masked: password]"'
@@ -183,77 +181,64 @@ def test_a_sentence_is_no_password() -> None:
 
 def test_an_id_stays() -> None:
     """Though it has a prefix as tokens have."""
-    texts = [f"see {prefix}_{_TOKEN}xY7zQ" for prefix in token_patterns._IDS]
+    texts = [f"see {prefix}_{_TOKEN}xY7zQ" for prefix in known_secrets.IDS]
 
     assert [text for text in texts if redact(text) != text] == []
     assert redact(f"see qvx_{_TOKEN}xY7zQ") == "see [masked: token]"
 
 
-_ROWS = {  # the cells of a row of each list, and which of them is a regular expression
-    **{f"commands.{name}": ("commands", "between") for name in ("sure", "options", "passwords", "tokens")},
-    **{f"tokens.{name}": ("kind", "anchors", "regex", "check") for name in ("prefixed", "looks", "headed")},
+_ROWS = {  # the cells of a row of each list
+    **dict.fromkeys(("SURE_COMMANDS", "OPTIONS", "PASSWORD_COMMANDS", "TOKEN_COMMANDS"), ("commands", "between")),
+    **dict.fromkeys(("PREFIXED", "FORMS", "HEADED"), ("kind", "anchors", "regex", "check")),
 }
 
 
-def _faults(table: dict[str, Any]) -> list[str]:
-    """What is wrong with the rows of *table*, one sentence each."""
-    faults = []
-    for name, cells in _ROWS.items():
-        section, _, key = name.partition(".")
-        if section not in table:
-            continue
-        rows = table[section].get(key)
-        if not rows:
-            faults.append(f"[{section}] has no rows under {key!r}. Add the list again.")
-        for row in rows or ():
-            faults += [f"[{section}] {key}, row {row!r}: {fault}" for fault in _faults_of(row, cells, table["parts"])]
-    return faults
-
-
-def _faults_of(row: object, cells: tuple[str, ...], parts: dict[str, str]) -> list[str]:
-    if not isinstance(row, list) or len(row) != len(cells) or not all(isinstance(cell, str) for cell in row):
-        return [f"a row is a list of {len(cells)} texts: {', '.join(cells)}."]
+def _faults_of(row: tuple[str, ...], cells: tuple[str, ...]) -> list[str]:
+    """What is wrong with *row*, one sentence each."""
+    if not isinstance(row, tuple) or len(row) != len(cells) or not all(isinstance(cell, str) for cell in row):
+        return [f"{row!r}: a row is a tuple of {len(cells)} texts: {', '.join(cells)}."]
     given = dict(zip(cells, row, strict=True))
-    regex = filled(given.get("regex", given.get("between", "")), parts)
+    regex = given.get("regex", given.get("between", ""))
     try:
-        re.compile(regex)
+        compiled = token_patterns.compile_pattern(regex, "x")
     except re.error as error:
-        return [f"{regex!r} is no regular expression: {error}."]
-    unknown = re.findall(r"(?<!\?P)<[a-z_]+>", regex)
-    faults = [f"{part} is not in [parts]." for part in unknown]
+        return [f"{row!r}: {regex!r} is no regular expression: {error}."]
+    faults = [f"{row!r}: {part} is not in PARTS." for part in re.findall(r"(?<!\?P)<[a-z_]+>", compiled.pattern)]
     if "check" in given and given["check"] not in token_patterns._CHECKS:
-        faults.append(f"unknown check {given['check']!r}; use one of {', '.join(token_patterns._CHECKS)}.")
-    if "between" in given and re.compile(regex).groups:
-        faults.append("a group captures; write (?:...).")
+        faults.append(f"{row!r}: unknown check {given['check']!r}; use one of {', '.join(token_patterns._CHECKS)}.")
+    if "between" in given and compiled.groups:
+        faults.append(f"{row!r}: a group captures; write (?:...).")
     return faults
 
 
 def test_a_row_of_a_table_is_whole() -> None:
     """Whoever adds a tool or a prefix reads here which row is wrong, and why."""
-    assert [fault for name in ("commands", "tokens") for fault in _faults(read_table(name))] == []
-    assert all(read_table("words").values())
+    rows = [(row, cells) for name, cells in _ROWS.items() for row in getattr(known_secrets, name)]
+
+    assert [fault for row, cells in rows for fault in _faults_of(row, cells)] == []
+    assert len(rows) > 200
+    assert all(listed for name, listed in vars(words).items() if name.isupper())
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (["mytool"], "a row is a list of 2 texts: commands, between."),
-        (["mytool", "(?:-p"], "is no regular expression"),
-        (["mytool", "<anything>-p "], "<anything> is not in [parts]."),
-        (["mytool", "(-p|-q) "], "a group captures"),
+        (("mytool",), "a row is a tuple of 2 texts: commands, between."),
+        (("mytool", "(?:-p"), "is no regular expression"),
+        (("mytool", "<anything>-p "), "<anything> is not in PARTS."),
+        (("mytool", "(-p|-q) "), "a group captures"),
     ],
 )
-def test_a_bad_row_is_named(row: list[str], said: str) -> None:
-    """With the reason; so is a list without rows."""
-    table = {"parts": {}, "commands": {"sure": [row], "options": [["-u ", ":"]], "passwords": [["x", ""]]}}
-    faults = _faults(table)
+def test_a_bad_row_is_named(row: tuple[str, ...], said: str) -> None:
+    """With the reason."""
+    (fault,) = _faults_of(row, _ROWS["OPTIONS"])
 
-    assert any(str(row) in fault and said in fault for fault in faults)
-    assert faults[-1] == "[commands] has no rows under 'tokens'. Add the list again."
+    assert repr(row) in fault
+    assert said in fault
 
 
 def test_an_unknown_check_is_named() -> None:
     """A token passes one of a few checks."""
-    row = ["token", "abc_", "[a-z]{20}", "perhaps"]
+    row = ("token", "abc_", "[a-z]{20}", "perhaps")
 
-    assert "unknown check 'perhaps'" in _faults_of(row, _ROWS["tokens.prefixed"], {})[0]
+    assert "unknown check 'perhaps'" in _faults_of(row, _ROWS["PREFIXED"])[0]

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 
 from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.tables import regex
+from playbook_db.domain.redaction.regexes import regex
+from playbook_db.domain.redaction.words import ABOUT_PASSWORDS
 
 # The rest of a name. `no_more` matches if no value can follow: only words to the end of the line, or the end of a call.
+_NO_MORE = r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
 _TAIL = regex(
-    r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
+    r"(?P<name>[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
     r"(?>(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?))"
-    r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
-    r"|(?<![\u3000-\uffff])\)(?![ ]?(?:[|?:{]|or[ ])|\.))?"
+    rf"{_NO_MORE}|\)(?![ ]?(?:[|?:{{]|or[ ])|\.))?"
 )
+_UNSPACED_TAIL = regex(rf"(?P<name>){_NO_MORE})?")  # a range of so many characters takes long to compile
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
 # In prose, a word without quotes isn't a password.
@@ -33,6 +35,7 @@ _IS = (
 )
 _GLUED = "[是为為はがをに는은이가를을]|[改换換][成为為]了?|[设設][为成]了?|更新为|重置为|として|값은"
 _CJK = r"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
+_AFTER_CJK = f"(?:[ :=]?(?:{_GLUED})|(?<=[{_CJK}]))"
 _TO_VALUE = regex(
     rf"""
     (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
@@ -66,7 +69,7 @@ _TO_VALUE = regex(
           (?:[ ](?:(?:(?:is|was|has[ ]been|be)[ ])?(?:set|changed|reset|rotated)[ ]to
           |from(?=[ ]\S{{1,80}}[ ]to[ ])|wurde[ ]von|is|was|are|be|equals|to|when|used[ ]is|{_IS})(?:[ ]now)?:?))
           (?:[ ]{{1,3}}|{_BREAK}{{2}}[ ]{{0,8}}){_DIGIT}
-          |(?:[ :=]?(?:{_GLUED})|(?<=[{_CJK}]))[ ]{{0,3}}[:=]?(?=[!-~]{{4,80}}){_DIGIT})
+          |{_AFTER_CJK}[ ]{{0,3}}[:=]?(?=[!-~]{{4,80}}){_DIGIT})
       | (?P<talk>(?=[ ?(](?:[^0-9\n]{{0,150}}+[0-9]|[^\n?]{{0,80}}+(?:\?|\n[\[<0-9])))
           (?:(?<!ey)(?<!oken)(?<!kens)(?<!sion)(?<!okie)|(?=[^\n]{{0,160}}[A-Za-z0-9]{{16}}))
           (?:(?:[ ][\w@./'’()-]{{1,30}}){{0,6}}?(?:[ ]?\([^()\n]{{1,40}}\))?
@@ -86,6 +89,7 @@ _TO_VALUE = regex(
     """,
     re.VERBOSE,
 )
+_TO_VALUE_IN_ASCII = regex(_TO_VALUE.pattern.replace(_AFTER_CJK, "(?!)"), re.VERBOSE)  # is compiled faster
 _WAYS = ("below", "assign", "xml", "comma", "call", "prose", "talk", "space")  # the groups of _TO_VALUE
 _BARE = regex(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
 _BARE_LITERAL = regex(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
@@ -169,11 +173,11 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
     Return None if there is no value, or the name doesn't mean a secret.
     """
-    tail = _TAIL.match(text, end)
+    tail = (_UNSPACED_TAIL if names.UNSPACED <= text[end - 1] <= "\uffff" else _TAIL).match(text, end)
     if tail is None or (tail["no_more"] and text[start - 1] != "-"):
         return None
     name_end = tail.end("name")
-    to_value = _TO_VALUE.match(text, name_end)
+    to_value = (_TO_VALUE_IN_ASCII if text.isascii() else _TO_VALUE).match(text, name_end)
     if to_value is None and text.find("alue", max(start - 300, 0), start) < 0:
         return None
     begin = _name_start(text, start)
@@ -307,7 +311,7 @@ def _passphrase(value: _Value) -> bool | None:
     is_name = "phrase" in value.name.lower() or names.is_foreign(value.name.lower())
     if not (is_name and value.how in ("prose", "talk", "assign", "space") and 2 < len(words) < 9):
         return None
-    return len(value.text) < 60 and entropy.ABOUT_PASSWORDS.isdisjoint(words)
+    return len(value.text) < 60 and ABOUT_PASSWORDS.isdisjoint(words)
 
 
 def _in_a_sentence(value: _Value) -> bool | None:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from playbook_db.domain.redaction import entropy
+from playbook_db.domain.redaction import entropy, words
 from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
-from playbook_db.domain.redaction.tables import regex
+from playbook_db.domain.redaction.regexes import regex
 
 # A pattern of the cells of a line for each separator. The first separator in the line counts.
 _CELLS = {sign: regex(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
@@ -159,6 +159,6 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 def _is_secret(value: str, kind: str) -> bool:
     if entropy.is_code(value.rstrip(")];")) or entropy.is_address(value) or not _NO_NAME.fullmatch(value):
         is_joined = " " not in value != value.lower() and entropy.is_secret(value, password=True, literal=True)
-        return kind == "password" and (value.lower() in entropy.COMMON_PASSWORDS or is_joined)
+        return kind == "password" and (value.lower() in words.COMMON_PASSWORDS or is_joined)
     is_made_up = entropy.is_random(value) or (entropy.is_invented(value) and not value.isdigit())
     return is_made_up or entropy.is_secret(value, password=kind == "password", literal=True)

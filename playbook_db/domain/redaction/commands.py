@@ -1,18 +1,15 @@
 """Finding passwords on command lines and in function calls, by an option or by the position of the argument.
 
-A short option means a password in some commands only, so `commands.toml` lists the commands.
+A short option means a password in some commands only, so `known_secrets` lists the commands.
 """
 
-import re
 from collections.abc import Iterator
 
-from playbook_db.domain.redaction import entropy
-from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, words_of
-from playbook_db.domain.redaction.tables import filled, read_table, regex
+from playbook_db.domain.redaction import entropy, known_secrets
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped
+from playbook_db.domain.redaction.regexes import regex
 from playbook_db.domain.redaction.token_patterns import WORD, Pattern
 
-_TABLE = read_table("commands")
-_PARTS = _TABLE["parts"]
 _QUOTED = r"([^\"'\\\n]{4,200})(?=(?:\\n)?\\{0,8}[\"'])"
 _VALUE = (
     r"\\{0,8}[\"']?((?<=[\"'])[^\"'\\\n]{4,200}(?=(?:\\n)?\\{0,8}[\"'])"
@@ -31,30 +28,26 @@ def _is_sure(value: str) -> bool:
     return _is_password(value) or entropy.is_a_word(value) or entropy.is_passphrase(value)
 
 
-def _commands() -> Iterator[Pattern]:
-    for name, kind, accepts in (
-        ("options", "password", entropy.is_invented),
-        ("sure", "password", _is_sure),
-        ("passwords", "password", _is_password),
-        ("tokens", "token", entropy.is_random),
+def _commands() -> Iterator[tuple[str, Pattern]]:
+    for rows, kind, accepts in (
+        (known_secrets.OPTIONS, "password", entropy.is_invented),
+        (known_secrets.SURE_COMMANDS, "password", _is_sure),
+        (known_secrets.PASSWORD_COMMANDS, "password", _is_password),
+        (known_secrets.TOKEN_COMMANDS, "token", entropy.is_random),
     ):
-        for anchors, between in _TABLE["commands"][name]:
-            before = [filled(between, _PARTS) + _VALUE]
+        for anchors, between in rows:
+            patterns = [f"<anchor>{between}{_VALUE}"]
             if "<user>" in between:
-                before.append(filled(between, {**_PARTS, "user": _PARTS["quoted_user"]}) + _QUOTED)
+                patterns.append(f"<anchor>{between.replace('<user>', '<quoted_user>')}{_QUOTED}")
             for anchor in anchors.split("|"):
-                for rest in before:
-                    start = WORD if anchor.isalnum() and len(anchor) < 6 and kind == "password" else ""
-                    yield Pattern(kind, anchor, regex(start + re.escape(anchor) + rest), accepts)
+                start = WORD if anchor.isalnum() and len(anchor) < 6 and kind == "password" else ""
+                for pattern in patterns:
+                    yield anchor, (kind, start + pattern, accepts)
 
 
 COMMANDS = tuple(_commands())
 
-_CALLS = Anchored(
-    (call, words_of(call), place)
-    for place, name in enumerate(("likely", "second", "third", "sure"))
-    for call in _TABLE["calls"][name]
-)
+_CALLS = Anchored((call, call, place) for place, group in enumerate(known_secrets.CALLS) for call in group)
 _ARGUMENT = regex(
     r"\s{0,20}(?:[\w.]{1,40}\s?[:=]\s?)?(?:b|Some\(|\[|\()?"
     r"(?:\\{0,8}(?P<quote>[\"'])(?P<text>[^\"'\\\n]{0,200})\\{0,8}(?P=quote)|[\w.$@:>-]{1,60}(?:\(\))?|\{[^{}\n]{0,80}\})"

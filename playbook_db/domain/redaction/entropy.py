@@ -1,9 +1,9 @@
 """Telling secrets and other random values from placeholders, paths, code and plain words."""
 
 import re
-import unicodedata
 
-from playbook_db.domain.redaction.tables import read_words, regex
+from playbook_db.domain.redaction import words as lists
+from playbook_db.domain.redaction.regexes import regex
 
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
@@ -78,9 +78,7 @@ _NAMES_A_VALUE = regex(
     re.IGNORECASE,
 )
 
-_LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
-_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = map(read_words("words").__getitem__, _LISTS)
-_WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
+_WORDS_OF_TALK = lists.NO_PASSWORDS | lists.SENTENCE_WORDS | lists.ABOUT_PASSWORDS
 _PLAIN_WORDS = regex(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
 _PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
@@ -89,7 +87,9 @@ def in_ascii(value: str) -> str:
     """Remove accents from Latin letters, since the rules know only ASCII: `Ölkanne_7` becomes `Olkanne_7`."""
     if value.isascii():
         return value
-    return "".join(unicodedata.normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
+    from unicodedata import normalize  # late: few texts need it
+
+    return "".join(normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 
 def is_a_word(value: str) -> bool:
@@ -100,7 +100,7 @@ def is_a_word(value: str) -> bool:
 
 def is_phrase(value: str) -> bool:
     """Return whether *value* may be a password of at least three words: `lantern candle orchid`."""
-    return _PHRASE.fullmatch(value) is not None and SENTENCE_WORDS.isdisjoint(value.split())
+    return _PHRASE.fullmatch(value) is not None and lists.SENTENCE_WORDS.isdisjoint(value.split())
 
 
 def is_passphrase(value: str) -> bool:
@@ -112,7 +112,7 @@ def is_passphrase(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Return whether *value* is a placeholder for a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    if value.lower().rstrip("!?") in _NO_PASSWORDS or _PLACEHOLDER.search(value):
+    if value.lower().rstrip("!?") in lists.NO_PASSWORDS or _PLACEHOLDER.search(value):
         return True
     if not _PLACEHOLDER_WORD.search(value):
         return False
@@ -142,7 +142,7 @@ def reads_like_words(value: str) -> bool:
     if len(digits) > 2 or 3 * sum(map(len, digits)) > letters + 6 or 4 * len(chunks) > len(value) + 8:
         return False
     pairs = [word[place : place + 2] for word in words for place in range(len(word) - 1)]
-    common = sum(pair in _PAIRS for pair in pairs)
+    common = sum(pair in lists.COMMON_PAIRS for pair in pairs)
     return common >= (0.5 if len(pairs) < 10 else 0.62) * len(pairs)
 
 
@@ -164,7 +164,7 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     A *password* may be words with a digit or a sign, since people invent it. A *literal* was in quotes or at a place
     without code. Any other value may be an expression in a program.
     """
-    if password and value.lower() in COMMON_PASSWORDS:
+    if password and value.lower() in lists.COMMON_PASSWORDS:
         return True
     if password and literal and is_phrase(value):
         return True

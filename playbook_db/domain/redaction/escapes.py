@@ -3,20 +3,18 @@
 The places of the secrets are then mapped back to the raw text.
 """
 
-import html
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Generic, TypeVar
 
-from playbook_db.domain.redaction.tables import regex
+from playbook_db.domain.redaction.regexes import regex
 
 Secret = tuple[int, int, str]  # the start, the end and the kind of a secret
 _Payload = TypeVar("_Payload")
 _COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # the rarest first
-_Triples = frozenset[tuple[str, str, str]]
 MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # replaces a secret
 
 _ESCAPED = regex(
@@ -40,36 +38,55 @@ _JOIN = regex(
 )
 _JOINS = regex(r"""["'\\](?:(?<!\\)(?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|(?<=\\)(?=\n|\\\\n))""")
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
+_ENTITIES = {"lt": "<", "gt": ">", "quot": '"', "amp": "&", "apos": "'", "#39": "'", "#34": '"'}
 _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
 
 
-def words_of(literal: str) -> tuple[str, ...]:
+@cache
+def _words_of(literal: str) -> tuple[str, ...]:
     """Return the words of *literal* in the form in which `Unescaped.words` has them."""
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
-def _triples(text: str) -> _Triples:
+def _triples(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(text, text[1:], text[2:], strict=False))
 
 
 class Anchored(Generic[_Payload]):
-    """An index that quickly finds which literals a text contains, by three rare letters. Each has a payload."""
+    """An index that quickly finds which literals a text contains, by three rare letters.
 
-    def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
+    A row: a literal, the same with a space in front if it must begin a word, and a payload.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, str, _Payload]]) -> None:
         self.rows = list(rows)
-        self._by_triple: dict[tuple[str, str, str] | None, list[int]] = {}
-        for number, (_, words, _) in enumerate(self.rows):
-            triples = sorted(chain.from_iterable(map(_triples, words)))
+        self._is_used = False
+
+    @cached_property
+    def _by_triple(self) -> dict[tuple[str, ...] | None, list[int]]:
+        index: dict[tuple[str, ...] | None, list[int]] = {}
+        for number, (_, begun, _) in enumerate(self.rows):
+            triples = sorted(chain.from_iterable(map(_triples, _words_of(begun))))
             rarest = min(triples, key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
-            self._by_triple.setdefault(rarest, []).append(number)
+            index.setdefault(rarest, []).append(number)
+        return index
+
+    def _likely(self, unescaped: "Unescaped") -> Iterable[int]:
+        """Return the numbers of the rows that *unescaped* may contain. For a single text, no index is built."""
+        if not self._is_used:
+            self._is_used = True
+            return [number for number, row in enumerate(self.rows) if row[0] in unescaped.text]
+        present = self._by_triple.keys() & unescaped.triples
+        return sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present)))
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
         """Yield each literal in *unescaped*, with its places and its payload. An empty literal has no places."""
-        present = self._by_triple.keys() & unescaped.triples
-        for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
-            literal, words, payload = self.rows[number]
-            if all(word in unescaped.words for word in words):
-                yield literal, list(places_of(literal, unescaped.text)) if literal else [], payload
+        for number in self._likely(unescaped):
+            literal, begun, payload = self.rows[number]
+            if all(word in unescaped.words for word in _words_of(begun)):
+                places = list(places_of(literal, unescaped.text)) if literal else []
+                if places or not literal:
+                    yield literal, places, payload
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
@@ -113,8 +130,8 @@ class Unescaped:
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
     @cached_property
-    def triples(self) -> _Triples:
-        """All groups of three adjacent letters in `words`."""
+    def triples(self) -> frozenset[tuple[str, ...]]:
+        """All groups of three adjacent characters in `words`."""
         return _triples(self.words)
 
     def _read(self, escapes: list[re.Match[str]]) -> None:
@@ -123,7 +140,7 @@ class Unescaped:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
             groups = escape.groupdict() if escape and escape.re.pattern == _ESCAPED.pattern else {}
             code, entity = groups.get("sign") or groups.get("part"), groups.get("entity")
-            sign = chr(int(code, 16)) if code else html.unescape(f"&{entity};") if entity else ""
+            sign = chr(int(code, 16)) if code else _ENTITIES[entity] if entity else ""
             for part, begin, stop in (
                 (self.raw[at:start], at, start),
                 ("\\" + sign if sign == '"' else sign, start, end),

@@ -3,37 +3,34 @@
 import re
 from functools import lru_cache
 
-from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, words_of
-from playbook_db.domain.redaction.tables import read_table, read_words, regex
+from playbook_db.domain.redaction import words as lists
+from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of
+from playbook_db.domain.redaction.regexes import regex
 
-_TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_FOREIGN_WORDS = [*_TABLE["foreign_passwords"], *_TABLE["foreign_secrets"]]
-_STEMS = {  # each name of a secret contains at least one stem
-    stem: words_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
-}
+_FOREIGN_STEMS = frozenset(word.rstrip("*") for word in (*lists.FOREIGN_PASSWORDS, *lists.FOREIGN_SECRETS))
+# Each name of a secret contains at least one stem. Beside it is its first word.
+_STEMS = {stem: stem.split(" ")[0] for stem in (*lists.STEMS, *_FOREIGN_STEMS)}
 UNSPACED = "\u3000"  # the first character of Asian scripts without spaces between words
 
 
-def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
+def _foreign(words: tuple[str, ...], suffixes: str) -> re.Pattern[str]:
     """Build a pattern for whole *words* and *suffixes*. In scripts without spaces, words may be inside other words."""
     spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
     unspaced = "|".join(word for word in words if word >= UNSPACED)
     return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
 
 
-_FOREIGN = _foreign(_TABLE["foreign_passwords"], "passwort|kennwort|wachtwoord|l\u00f6senord")
-_FOREIGN_SECRET = _foreign(_TABLE["foreign_secrets"], r"schl\u00fcssel(?![^\W\d_])")
+_FOREIGN = _foreign(lists.FOREIGN_PASSWORDS, "passwort|kennwort|wachtwoord|l\u00f6senord")
+_FOREIGN_SECRET = _foreign(lists.FOREIGN_SECRETS, r"schl\u00fcssel(?![^\W\d_])")
 _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-
-_WORDS = read_words("words")
-_NO_SECRETS = _WORDS["public_keys"] | _WORDS["no_secrets"]
+_NO_SECRETS = lists.PUBLIC_KEYS | lists.NO_SECRETS
 _KINDS = {
-    "password": (*_WORDS["passwords"], "pass"),
+    "password": (*lists.PASSWORDS, "pass"),
     "secret": ("secret",),
     "token": ("token",),
-    "key": tuple(_WORDS["glued_keys"]),
+    "key": tuple(lists.GLUED_KEYS),
     "credential": ("credential", "credentials", "creds"),
 }
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
@@ -43,13 +40,19 @@ def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
     """Return the start and end of each stem in the text of *unescaped*. A name with a stem may mean a secret."""
     text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
     text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # lower() returns two
-    present = (stem for stem, parts in _STEMS.items() if all(part in words for part in parts))
+    present = (stem for stem, word in _STEMS.items() if word in words)
     return sorted((place, place + len(stem)) for stem in present for place in places_of(stem, text))
+
+
+def has_stem(name: str) -> bool:
+    """Return false if no variable with this *name* has a secret. This test needs no regular expression."""
+    folded = name.lower().replace("path", "")  # in which `pat` means no token
+    return any(stem in folded for stem in (*_STEMS, "private", "pat"))
 
 
 def may_name_a_key(word: str) -> bool:
     """Return whether *word* and a following `key` together name a secret, as in `API key`."""
-    return word.lower() in _WORDS["keyed"]
+    return word.lower() in lists.KEYED
 
 
 def is_foreign(name: str) -> bool:
@@ -61,7 +64,7 @@ def is_foreign(name: str) -> bool:
 def has_word_of_secrets(whole: str) -> bool:
     """Return whether the name *whole* includes a word for secrets, but no word for harmless values: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
-    return not _WORDS["secret_words"].isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
+    return not lists.SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 def may_lead_to_secret(lead: str) -> bool:
@@ -73,22 +76,23 @@ def may_lead_to_secret(lead: str) -> bool:
 def kind_of_name(whole: str) -> str | None:
     """Return the kind of secret that a variable with the name *whole* has, or None."""
     folded = whole.lower()
-    if _FOREIGN.search(folded):
+    may_be_foreign = any(stem in folded for stem in _FOREIGN_STEMS)  # is found faster than the patterns
+    if may_be_foreign and _FOREIGN.search(folded):
         return "password"
-    if _FOREIGN_SECRET.search(folded) or whole == "PAT":
+    if whole == "PAT" or (may_be_foreign and _FOREIGN_SECRET.search(folded)):
         return "secret"
     spelled = re.sub("(?i)key_?material", "psk", re.sub("(?i)pass(?:[_-]word|w0rd)", "password", whole))
     kind = _kind_of([word.lower() for word in _WORD.findall(spelled)])
     if kind is None and re.fullmatch("[A-Z0-9_]+_(?:KEY|Key)[0-9]*", whole):
-        kind = None if _WORDS["public_keys"] & set(whole.lower().split("_")) else "key"
+        kind = None if lists.PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
     return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
 
 
 def _kind_of(words: list[str]) -> str | None:
     """Return the kind of secret that a variable with these *words* in its name has, or None."""
-    while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
+    while len(words) > 1 and words[-1] in lists.AFTERTHOUGHTS:
         words = words[:-1]
-    if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):
+    if not words or words[-1] in lists.ABOUT or words[0] in ("public", "hashed"):
         return None
     words[-1] = _PLURALS.get(words[-1], words[-1])
     for place, word in enumerate(words):
@@ -99,7 +103,7 @@ def _kind_of(words: list[str]) -> str | None:
         kind = next((kind for kind, ends in _KINDS.items() if word.endswith(ends)), None)
         if kind and word not in ("bypass", "compass", "overpass"):
             return kind
-        if word in ("key", "salt") and place and words[place - 1] in _WORDS["keyed"]:
+        if word in ("key", "salt") and place and words[place - 1] in lists.KEYED:
             return "key"
     if words[-1] in ("auth", "authorization"):
         return "credential"

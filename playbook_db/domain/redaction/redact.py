@@ -17,8 +17,8 @@ from playbook_db.domain.redaction.blocks import blocks
 from playbook_db.domain.redaction.commands import COMMANDS, calls
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
-from playbook_db.domain.redaction.names import kind_of_name, stems
-from playbook_db.domain.redaction.tables import regex
+from playbook_db.domain.redaction.names import has_stem, kind_of_name, stems
+from playbook_db.domain.redaction.regexes import regex
 
 _BESIDE = token_patterns.by_anchor((*token_patterns.HEADERS, *COMMANDS))
 _VALUE = "environment value"
@@ -67,21 +67,27 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
     secrets, secret values of *environs*, and the user names in URLs.
     """
     cut = text[: 10 * max_chars]  # far more than is shown, since half a secret isn't recognized
-    values = {value for environ in environs for value in secret_values(environ)}
+    cut = _USERINFO.sub("://", cut) if "@" in cut else cut
+    values = {value for environ in environs for value in secret_values(environ, cut)}
     values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
-    message = redact(_USERINFO.sub("://", cut) if "@" in cut else cut, values)
+    message = redact(cut, values)
     return message if len(message) <= max_chars else message[: max_chars - 4] + " ..."
 
 
-def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
+def secret_values(environ: Mapping[str, str], text: str | None = None) -> frozenset[str]:
     """Return the values in *environ* whose names mean a secret: of variables, and of HTTP headers in variables.
 
-    Short values, paths, URLs, numbers, placeholders and common words don't count.
+    Short values, paths, URLs, numbers, placeholders and common words don't count. If *text* is given, only values that
+    it contains count.
     """
     lists = [value for name, value in environ.items() if name.upper().endswith("HEADERS")]
     headers = [header.groups() for value in lists for header in _HEADER.finditer(value)]
-    named = chain(environ.items(), headers)
-    return frozenset(value for name, value in named if _is_secret_variable(name.upper(), value.strip()))
+    likely = (
+        (name, value)
+        for name, value in chain(environ.items(), headers)
+        if has_stem(name) and (text is None or any(form in text for form in _forms(value)))
+    )
+    return frozenset(value for name, value in likely if _is_secret_variable(name.upper(), value.strip()))
 
 
 def without_private(text: str) -> str:
@@ -101,7 +107,7 @@ def without_private(text: str) -> str:
 
 def _passwords(url: str) -> Iterable[str]:
     """Return the password in *url* twice: as it is written, and with its percent signs decoded."""
-    userinfo = _USERINFO.search(url)
+    userinfo = _USERINFO.search(url) if "://" in url else None
     password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
     return {password, unquote(password)} if password else ()
 

@@ -7,68 +7,61 @@ takes linear time: each pattern has a bound, or starts only at the beginning of 
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from functools import cache
 
-from playbook_db.domain.redaction import entropy
-from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of, words_of
-from playbook_db.domain.redaction.tables import filled, read_table, regex
-
-_TABLE = read_table("tokens")
-_PARTS = _TABLE["parts"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A regular expression for one kind of secret. It is tried at each `anchor` in a text, or everywhere without one.
-
-    Group 1 of a match is a secret if `accepts` returns true for the group.
-    """
-
-    kind: str
-    anchor: str
-    regex: re.Pattern[str]
-    accepts: Callable[[str], bool]
-
-    def matches(self, text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
-        """Yield the matches in *text* at *places*, the places of the anchor. Without an anchor, search everywhere."""
-        if not self.anchor:
-            yield from self.regex.finditer(text)
-        done = 0
-        for at in places:
-            match = self.regex.match(text, at) if at >= done else None
-            if match:
-                yield match
-                done = match.end()
-
+from playbook_db.domain.redaction import entropy, known_secrets, words
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of
+from playbook_db.domain.redaction.regexes import regex
 
 WORD = r"(?<![\w-])"  # begins a pattern whose anchor must be at the beginning of a word
-Table = Anchored[tuple[Pattern, ...]]  # the patterns that are tried at each anchor
+# The kind of a secret, a regular expression, and a check of its first group. `<anchor>` and parts may be in the regex.
+Pattern = tuple[str, str, Callable[[str], bool]]
+Table = Anchored[list[Pattern]]  # the patterns that are tried at each anchor, or everywhere if the anchor is empty
 
 
-def by_anchor(patterns: Iterable[Pattern]) -> Table:
+def by_anchor(patterns: Iterable[tuple[str, Pattern]]) -> Table:
     """Group *patterns* by their anchors, so that a text is searched only once for each anchor."""
     groups: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        groups.setdefault(pattern.anchor, []).append(pattern)
+    for anchor, pattern in patterns:
+        groups.setdefault(anchor, []).append(pattern)
     return Anchored(
-        (anchor, words_of((" " if group[0].regex.pattern.startswith(WORD) else "") + anchor), tuple(group))
-        for anchor, group in groups.items()
+        (anchor, f" {anchor}" if group[0][1].startswith(WORD) else anchor, group) for anchor, group in groups.items()
     )
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
     """Yield the secrets that the patterns in *table* find in the text of *unescaped*."""
-    for _, places, patterns in table.in_text(unescaped):
-        for pattern in patterns:
-            for match in pattern.matches(unescaped.text, places):
-                if pattern.accepts(match[1]):
-                    yield match.start(1), match.end(1), pattern.kind
+    for anchor, places, patterns in table.in_text(unescaped):
+        for kind, pattern, accepts in patterns:
+            for match in _matches(compile_pattern(pattern, anchor), unescaped.text, places if anchor else None):
+                if accepts(match[1]):
+                    yield match.start(1), match.end(1), kind
+
+
+@cache
+def compile_pattern(pattern: str, anchor: str) -> re.Pattern[str]:
+    """Compile *pattern* with `<anchor>` and each `<part>` replaced. An unknown part is left as it is."""
+    parts = known_secrets.PARTS | {"anchor": re.escape(anchor)}
+    return re.compile(re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), pattern))
+
+
+def _matches(pattern: re.Pattern[str], text: str, places: Iterable[int] | None) -> Iterator[re.Match[str]]:
+    """Yield the matches of *pattern* in *text* at *places*, or everywhere if they are None."""
+    if places is None:
+        yield from pattern.finditer(text)
+        return
+    done = 0
+    for at in places:
+        match = pattern.match(text, at) if at >= done else None
+        if match:
+            yield match
+            done = match.end()
 
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
     """Yield words that look like a provider's key: a prefix, then more random characters than an id has."""
     for token in _UNKNOWN.finditer(unescaped.words):
-        is_unknown = token["prefix"].lower() not in _IDS and entropy.is_strong(token["body"])
+        is_unknown = token["prefix"].lower() not in known_secrets.IDS and entropy.is_strong(token["body"])
         for place in places_of(token[0], unescaped.text) if is_unknown else ():
             yield place, place + len(token[0]), "token"
 
@@ -117,7 +110,6 @@ _UNKNOWN = regex(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
-_IDS = frozenset(_TABLE["tokens"]["ids"].split())
 _IPV6_END = regex(r"[0-9a-f]{1,4}(?:[/%].*)?")
 _NO_PIN = regex(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  # years, placeholders, sizes
 _CHECKS: dict[str, Callable[[str], bool]] = {
@@ -145,20 +137,22 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "invented": entropy.is_invented,
     "phrase": entropy.is_passphrase,
     "grouped": lambda value: (
-        entropy.is_random(value.replace(" ", "")) and entropy.SENTENCE_WORDS.isdisjoint(value.split())
+        entropy.is_random(value.replace(" ", "")) and words.SENTENCE_WORDS.isdisjoint(value.split())
     ),
     "aws": lambda value: not value[:20].endswith("EXAMPLE"),
 }
 
 
-def _patterns(name: str) -> Iterator[Pattern]:
-    """Yield a pattern for each anchor in each row of the table *name*."""
-    for kind, anchors, pattern, check in _TABLE["tokens"][name]:
-        is_prefix = name == "prefixed"
-        for anchor in anchors.split() if is_prefix else anchors.split("|"):
-            whole = f"<left>({re.escape(anchor)}{pattern})" if is_prefix else pattern
-            yield Pattern(kind, anchor, regex(filled(whole, _PARTS)), _CHECKS[check])
+def _patterns(rows: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, Pattern]]:
+    """Yield each anchor of *rows* with its pattern."""
+    for kind, anchors, pattern, check in rows:
+        for anchor in anchors.split("|"):
+            yield anchor, (kind, pattern, _CHECKS[check])
 
 
-TOKENS = by_anchor((*_patterns("looks"), *_patterns("prefixed")))
-HEADERS = tuple(_patterns("headed"))
+_PREFIXED = (
+    (kind, "|".join(prefixes.split()), f"<left>(<anchor>{rest})", check)
+    for kind, prefixes, rest, check in known_secrets.PREFIXED
+)
+TOKENS = by_anchor((*_patterns(known_secrets.FORMS), *_patterns(_PREFIXED)))
+HEADERS = tuple(_patterns(known_secrets.HEADED))

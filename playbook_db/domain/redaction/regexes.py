@@ -1,24 +1,7 @@
-"""Reading the TOML files in this folder, and compiling regular expressions only when they are first used.
+"""Regular expressions that are compiled when they are first used. Compiling all of them would take half a second."""
 
-Compiling all regular expressions at once would take half a second.
-"""
-
-import functools
-import pkgutil
 import re
-import tomllib
 from typing import Any, cast
-
-
-@functools.cache
-def read_table(name: str) -> dict[str, Any]:
-    """Return the content of the file *name*.toml."""
-    return tomllib.loads((pkgutil.get_data(__package__, f"{name}.toml") or b"").decode())
-
-
-def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Return the texts in the file *name*.toml as sets of words, by key."""
-    return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 
 def filled(regex: str, parts: dict[str, str]) -> str:
