@@ -3,13 +3,11 @@
 This module decides which environment variables are secret. The caller reads the environment.
 """
 
-import base64
-import json
 import re
+from binascii import b2a_base64
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
-from urllib.parse import quote, quote_plus, unquote
 
 from playbook_db.domain.redaction import token_patterns
 from playbook_db.domain.redaction.assignments import assignments
@@ -109,7 +107,11 @@ def _passwords(url: str) -> Iterable[str]:
     """Return the password in *url* twice: as it is written, and with its percent signs decoded."""
     userinfo = _USERINFO.search(url) if "://" in url else None
     password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
-    return {password, unquote(password)} if password else ()
+    if not password:
+        return ()
+    from urllib.parse import unquote  # late: as in _forms
+
+    return {password, unquote(password)}
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
@@ -142,6 +144,9 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
 
 def _forms(value: str) -> set[str]:
     """Return *value* in each form that a text may contain: plain, escaped, URL-encoded, in base64."""
+    import json  # late: most messages need neither module
+    from urllib.parse import quote, quote_plus
+
     plain = {value, value.strip()}
     escaped = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
     twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
@@ -155,8 +160,8 @@ def _forms(value: str) -> set[str]:
 
 def _in_base64(data: bytes) -> set[str]:
     """Return the forms of *data* within longer base64 text. Its offset modulo 3 decides which form occurs."""
-    forms = {base64.b64encode(data).decode().rstrip("=")}
+    forms = {b2a_base64(data, newline=False).decode().rstrip("=")}
     for shift in range(3):
-        text = base64.b64encode(b"\0" * shift + data).decode()
+        text = b2a_base64(b"\0" * shift + data, newline=False).decode()
         forms.add(text[-(-8 * shift // 6) : 8 * (shift + len(data)) // 6])
     return forms | {form.translate(str.maketrans("+/", "-_")) for form in forms}

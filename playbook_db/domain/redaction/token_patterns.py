@@ -4,8 +4,8 @@ A pattern is tried only at its anchor, which is a literal, and only in texts tha
 takes linear time: each pattern has a bound, or starts only at the beginning of a run of its characters.
 """
 
-import base64
 import re
+from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -72,14 +72,14 @@ def _real(value: str) -> bool:
 
 def _decoded(value: str) -> str:
     try:
-        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
+        return a2b_base64(value, strict_mode=True).decode("utf-8", "replace")
     except ValueError:
         return ""
 
 
 def _is_key_in_base64(value: str) -> bool:
     head = re.sub(r"[^A-Za-z0-9+/]|(?<=\\)[nrt]", "", value)[:80]
-    return b"PRIVATE KEY" in base64.b64decode(head[: len(head) // 4 * 4])
+    return b"PRIVATE KEY" in a2b_base64(head[: len(head) // 4 * 4])
 
 
 def _is_mnemonic(value: str) -> bool:
