@@ -112,14 +112,18 @@ def run(url: str) -> WorkResult | None:
     ends_at = time.monotonic() + MAX_MINUTES * 60
     has_waited = False
     for _ in range(_ROUNDS):
-        with alone(settings.worker_lock()) as is_alone:
-            if not is_alone:
-                return None
-            _work(url, result, models, ends_at)
+        with contextlib.ExitStack() as stack:
+            with alone(settings.worker_lock()) as is_alone:
+                if not is_alone:
+                    return None
+                _prepare()
+                store = stack.enter_context(open_store(url))
+                _work(store, url, result, models, ends_at)
+            has_come_in = bool(spool.waiting()) or queue.is_any_due(store)  # hooks start no worker while this one runs
         if result.away and not has_waited:
             has_waited = True
             time.sleep(random.uniform(*AWAY_WAIT_S))  # noqa: S311 - no secret hangs on it
-        elif time.monotonic() > ends_at or not _has_come_in(url):
+        elif time.monotonic() > ends_at or not has_come_in:
             break
     return result
 
@@ -208,13 +212,23 @@ def _model(folder: str, models: _Models) -> "Model":
     return model
 
 
-def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
+def _prepare() -> None:
+    """Make the spool's reserve, note when a worker last ran, and remove old records of touched files.
+
+    Such a record is from before a compaction, or of a session that touched no new file for a week.
+    """
     spool.keep_reserve()
-    _tidy_touched()
+    with contextlib.suppress(OSError):
+        for session in os.scandir(settings.touched_dir()):
+            if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
+                shutil.rmtree(session.path, ignore_errors=True)
     with contextlib.suppress(OSError):
         os.utime(settings.worker_lock())  # tells the hook of SessionStart when a worker last ran
+
+
+def _work(store: Store, url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     note_once = functools.partial(note, once=True)
-    with open_store(url) as store, Servers() as servers:
+    with Servers() as servers:
         asks_again = not models or result.away > 0  # nobody was asked in this run yet, or a server is asked again
         queue.release_all(store, ends_waits=asks_again)  # no other worker is alive
         if asks_again:
@@ -236,22 +250,6 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         maintenance.take_daily(url)
     except (PlaybookError, OSError) as error:  # what was learned is kept all the same
         note(f"no backup was made: {error}")
-
-
-def _tidy_touched() -> None:
-    """Remove records of touched files from before a compaction, or of sessions that touched no new file for a week."""
-    with contextlib.suppress(OSError):
-        for session in os.scandir(settings.touched_dir()):
-            if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
-                shutil.rmtree(session.path, ignore_errors=True)
-
-
-def _has_come_in(url: str) -> bool:
-    """Return whether a job was queued since the last round. Hooks start no worker while this one runs."""
-    if spool.waiting():
-        return True
-    with open_store(url) as store:
-        return queue.is_any_due(store)
 
 
 def _take_in(store: Store, path: str) -> bool:
