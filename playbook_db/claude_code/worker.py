@@ -213,10 +213,7 @@ def _model(folder: str, models: _Models) -> "Model":
 
 
 def _prepare() -> None:
-    """Make the spool's reserve, note when a worker last ran, and remove old records of touched files.
-
-    Such a record is from before a compaction, or of a session that touched no new file for a week.
-    """
+    """Make the spool's reserve. Remove records of touched files from before a compaction, or of a week ago."""
     spool.keep_reserve()
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):

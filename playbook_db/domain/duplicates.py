@@ -21,7 +21,8 @@ _MAX_COMPARED = 500_000  # pairs, so that a huge playbook takes seconds at most
 MIN_LIKENESS = 0.26  # of two candidates, from 0 to 1
 _BEGINNING = 4  # letters of a word that are compared: commit, commits, committing
 # Short words ("uv", "CI", "Go") and short options ("-x") count; a Chinese or Japanese character is a word.
-_WORD = re.compile(r"(?<![\w-])-[^\W_](?!\w)|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_WORD = r"(?<![\w-])-[^\W_](?!\w)|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
+_WORD_IN_ASCII = r"(?<![\w-])-[^\W_](?!\w)|[^\W_]+"  # is compiled much faster
 # Words without a topic, in the languages of known playbooks.
 _EMPTY_WORDS = """
     a all also always an and any are as at be been before after both but by can do does don each else every for from
@@ -133,7 +134,7 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of *text*, cut to their beginnings. Words such as "the" count only if there are no others."""
-    words = set(_WORD.findall(text.casefold()))
+    words = set(re.findall(_WORD_IN_ASCII if text.isascii() else _WORD, text.casefold()))
     return frozenset(word[:_BEGINNING] if word.isalpha() else word for word in words - _EMPTY or words)
 
 

@@ -18,7 +18,7 @@ MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a longer number doesn't count
 NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
-_BETWEEN_WORDS = re.compile(r"[^a-z0-9\u0080-\U0010ffff]+")
+_BETWEEN_WORDS = re.compile(r"[\x00-/:-`{-\x7f]+")
 # An ASCII word that an index stores whole, without a pair that an equal text may write as one letter ("ß", "ﬁ").
 _EXACT_WORD = re.compile("(?!.*(ss|ff|fi|fl|st))[a-z0-9]{1,64}")
 _MOST_WORDS = 16

@@ -1,6 +1,7 @@
 """Telling secrets and other random values from placeholders, paths, code and plain words."""
 
 import re
+from unicodedata import normalize
 
 from playbook_db.domain.redaction import words as lists
 from playbook_db.domain.redaction.regexes import regex
@@ -87,8 +88,6 @@ def in_ascii(value: str) -> str:
     """Remove accents from Latin letters, since the rules know only ASCII: `Ölkanne_7` becomes `Olkanne_7`."""
     if value.isascii():
         return value
-    from unicodedata import normalize  # late: few texts need it
-
     return "".join(normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 

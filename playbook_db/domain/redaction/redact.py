@@ -75,8 +75,7 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
 def secret_values(environ: Mapping[str, str], text: str | None = None) -> frozenset[str]:
     """Return the values in *environ* whose names mean a secret: of variables, and of HTTP headers in variables.
 
-    Short values, paths, URLs, numbers, placeholders and common words don't count. If *text* is given, only values that
-    it contains count.
+    Short values, paths, URLs, numbers, placeholders and common words don't count. Nor do values that aren't in *text*.
     """
     lists = [value for name, value in environ.items() if name.upper().endswith("HEADERS")]
     headers = [header.groups() for value in lists for header in _HEADER.finditer(value)]

@@ -14,7 +14,7 @@ from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, pl
 from playbook_db.domain.redaction.regexes import regex
 
 WORD = r"(?<![\w-])"  # begins a pattern whose anchor must be at the beginning of a word
-# The kind of a secret, a regular expression, and a check of its first group. `<anchor>` and parts may be in the regex.
+# The kind of a secret, a regular expression with `<anchor>` and other parts, and a check of its first group.
 Pattern = tuple[str, str, Callable[[str], bool]]
 Table = Anchored[list[Pattern]]  # the patterns that are tried at each anchor, or everywhere if the anchor is empty
 

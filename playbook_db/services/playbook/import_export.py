@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from playbook_db.domain import playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
@@ -12,10 +13,12 @@ from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_playbooks, shown
 from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import templates
-from playbook_db.services.playbook.markdown import Note
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
+
+if TYPE_CHECKING:
+    from playbook_db.services.playbook.markdown import Note
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
@@ -62,7 +65,7 @@ def import_playbook(
 
 
 @retry_on_conflict
-def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
+def propose_notes(project: Project, notes: "Sequence[Note]", *, source: str) -> Sequence[int]:
     """Propose each of *notes*, read from *source*, as a point, and return the numbers of the proposals. Texts that the
     playbook has or had, or that were proposed before, are skipped."""
     with project.store.write(project.key) as book:
