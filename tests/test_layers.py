@@ -192,6 +192,15 @@ def test_a_mistake_is_explained_without_sqlalchemy_and_without_redaction(filled:
     assert not _loaded_by((*_HEAVY, "playbook_db.domain.redaction"), *mistakes, codes="12")
 
 
+def test_redacting_a_short_text_loads_little() -> None:
+    """Each error that may quote another program waits for it."""
+    redact = "redact_message('The database is locked.', {'PATH': '/bin', 'CLAUDE_PROJECT_DIR': '/work'})"
+    loaded = _modules_after(f"from playbook_db.domain.redaction.redact import redact_message; {redact}")
+
+    assert "playbook_db.domain.redaction.commands" in loaded
+    assert not loaded & {"tomllib", "html", "json", "urllib.parse", "base64", "dataclasses"}
+
+
 def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To compile them takes longer than most commands."""
     commands = ("vote oth-001 helpful", "add 'write tests'", "log", "undo", "why oth-001", "export", "stats")

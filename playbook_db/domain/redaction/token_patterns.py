@@ -143,16 +143,14 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _patterns(rows: Iterable[tuple[str, str, str, str]]) -> Iterator[tuple[str, Pattern]]:
-    """Yield each anchor of *rows* with its pattern."""
+def _patterns(
+    rows: Iterable[tuple[str, str, str, str]], template: str = "{}", between: str | None = "|"
+) -> Iterator[tuple[str, Pattern]]:
+    """Yield each anchor of *rows* with its pattern in *template*. *between* separates anchors (None: white space)."""
     for kind, anchors, pattern, check in rows:
-        for anchor in anchors.split("|"):
-            yield anchor, (kind, pattern, _CHECKS[check])
+        for anchor in anchors.split(between):
+            yield anchor, (kind, template.format(pattern), _CHECKS[check])
 
 
-_PREFIXED = (
-    (kind, "|".join(prefixes.split()), f"<left>(<anchor>{rest})", check)
-    for kind, prefixes, rest, check in known_secrets.PREFIXED
-)
-TOKENS = by_anchor((*_patterns(known_secrets.FORMS), *_patterns(_PREFIXED)))
+TOKENS = by_anchor((*_patterns(known_secrets.FORMS), *_patterns(known_secrets.PREFIXED, "<left>(<anchor>{})", None)))
 HEADERS = tuple(_patterns(known_secrets.HEADED))
