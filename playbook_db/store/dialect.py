@@ -76,9 +76,6 @@ class Dialect(Protocol):
     def back_up_before_migration(self, version: int) -> str | None:
         return None
 
-    def index_hint(self, name: str) -> str:
-        return ""
-
     def is_search_behind(self, connection: Connection) -> bool:
         return False
 

@@ -167,7 +167,6 @@ class Book:
     """A playbook in an SQLite file. It can be used as a `quick_sql.Reader`."""
 
     __slots__ = ("connection", "execute", "playbook_id", "project")
-    index_hint = staticmethod("INDEXED BY {}".format)
 
     def __init__(self, connection: "Connection", project: StoredProject) -> None:
         self.connection, self.project = connection, project

@@ -1,7 +1,7 @@
 """Read the log of a playbook: its revisions, newest first, and their changes. Needs no SQLAlchemy."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 # The point's previous change and its previous text. Each needs one lookup in an index.
 _BEFORE = """
-FROM changes AS b {by_text}
+FROM changes AS b
 WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq)
     {only_texts}
 ORDER BY b.revision DESC, b.seq DESC LIMIT 1
 """
-_CHANGES = """
+_BEFORE_IT, _TEXT_BEFORE = _BEFORE.format(only_texts=""), _BEFORE.format(only_texts="AND b.text IS NOT NULL")
+_CHANGES = f"""
 WITH made AS MATERIALIZED (
-    SELECT c.*, (SELECT b.revision {before}) AS was_in, (SELECT b.seq {before}) AS was_seq,
-           (SELECT b.text {text_before}) AS text_before
+    SELECT c.*, (SELECT b.revision {_BEFORE_IT}) AS was_in, (SELECT b.seq {_BEFORE_IT}) AS was_seq,
+           (SELECT b.text {_TEXT_BEFORE}) AS text_before
     FROM changes AS c
-    WHERE c.playbook_id = :playbook_id AND c.revision IN ({numbers}) AND c.seq BETWEEN :first AND :last
+    WHERE c.playbook_id = :playbook_id AND {{which}} AND c.seq BETWEEN :first AND :last
 )
 SELECT m.revision, m.kind, m.reason, t.name, m.evidence,
        k.name, coalesce(m.text, m.text_before), m.section, m.helpful, m.harmful, m.position,
@@ -39,20 +40,7 @@ LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = m.successor
 LEFT JOIN changes AS w ON w.playbook_id = :playbook_id AND w.revision = m.was_in AND w.seq = m.was_seq
 ORDER BY m.revision, m.seq
 """
-# The state before a change is the state after the previous change. Only the first change needs _EARLIER.
-_LIFE = """
-SELECT c.revision, c.kind, c.reason, t.name AS successor, c.evidence,
-       c.text, c.section, c.helpful, c.harmful, c.position
-FROM changes AS c {by_point}
-LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = c.successor_id
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :oldest AND :newest
-ORDER BY c.revision, c.seq
-"""
-_EARLIER = """
-SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {index_hint}
-WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {only_texts}
-ORDER BY c.revision DESC, c.seq DESC LIMIT 1
-"""
+_OF_POINT = "c.point_id = :point_id AND c.revision BETWEEN :oldest AND :newest"
 
 
 class LoggedChange(NamedTuple):
@@ -82,7 +70,7 @@ _REVISIONS = """
 SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message,
     (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM undone_ranges AS t
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
-    (SELECT count(*) FROM votes AS v {by_voted}
+    (SELECT count(*) FROM votes AS v
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
     CASE WHEN CAST(:point_id AS BIGINT) IS NULL THEN (
         SELECT count(*) FROM votes AS v
@@ -106,7 +94,7 @@ _TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
     UNION
-    SELECT v.revision FROM votes AS v {by_voted}
+    SELECT v.revision FROM votes AS v
     WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BETWEEN :first AND :last {of_vote}
     ORDER BY 1 DESC LIMIT :most
 )"""
@@ -115,10 +103,9 @@ AND EXISTS (SELECT 1 FROM revisions AS r
             WHERE r.playbook_id = :playbook_id AND r.number = {table}.revision {filters})"""
 _COUNTS = """
 SELECT c.revision, c.kind, count(*) FROM changes AS c
-WHERE c.playbook_id = :playbook_id AND c.revision IN ({numbers})
+WHERE c.playbook_id = :playbook_id AND {which}
 GROUP BY c.revision, c.kind
 """
-_POINT_NAME = "SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,77 +179,38 @@ def read_log(
 
     Send the questions *beside* in the same round trip. Their `:oldest` and `:newest` are the range of the revisions.
     """
-    matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
+    matches = list(rows(book, _revisions_query(log_filter), **asdict(log_filter), most=limit))
     if not matches:
         return []
     span = {"oldest": matches[-1][0], "newest": matches[0][0], "point_id": log_filter.point_id}
-    beside = [(statement, {**span, **values}) for statement, values in beside]
-    counts: dict[int, dict[str, int]] = defaultdict(dict)
     if log_filter.point_id is None:
-        numbers = ", ".join(str(number) for number, *_ in matches)
-        in_each = _changes_query(book, numbers)
-        of_each = {"first": first_change, "last": min(first_change + most_changes - 1, EVERY_CHANGE)}
-        count_all = _COUNTS.format(numbers=numbers)
-        book.foresee((in_each, of_each), (count_all, {}), *beside)
-        changes = _changes(rows(book, in_each, **of_each))
-        for number, kind, count in rows(book, count_all):
-            counts[number][kind] = count
+        which = f"c.revision IN ({', '.join(str(number) for number, *_ in matches)})"
+        page = {"first": first_change, "last": min(first_change + most_changes - 1, EVERY_CHANGE)}
     else:
-        changes = _changes_of_point(book, span, beside)
-        counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
-    return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in matches]
-
-
-def _changes_query(book: "Reader", numbers: str) -> str:
-    by_text = book.index_hint("ix_changes_text")
-    return _CHANGES.format(
-        numbers=numbers,
-        before=_BEFORE.format(by_text="", only_texts=""),
-        text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
+        which, page = _OF_POINT, {"first": 1, "last": EVERY_CHANGE}
+    in_each, count_all = _CHANGES.format(which=which), _COUNTS.format(which=which)
+    book.foresee(
+        (in_each, span | page), (count_all, span), *((statement, {**span, **values}) for statement, values in beside)
     )
-
-
-def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
-    """Convert the rows of _CHANGES, and group them by revision."""
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
-    for number, kind, reason, successor, evidence, name, *states in matches:
+    for number, kind, reason, successor, evidence, name, *states in rows(book, in_each, **span, **page):
         before = _point(name, states[5:]) if states[6] is not None else None
         point = _point(name, states[:5])
         changes[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
-    return changes
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
+    for number, kind, count in rows(book, count_all, **span):
+        counts[number][kind] = count
+    return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in matches]
 
 
-def _changes_of_point(
-    book: "Reader", values: "Mapping[str, Any]", beside: "Sequence[Question]"
-) -> dict[int, list[LoggedChange]]:
-    """Return all changes of one point, by revision. *values* has `point_id` and the `oldest` and `newest` revision."""
-    by_point, by_text = (book.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
-    states = _EARLIER.format(index_hint=by_point, only_texts="")
-    texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")
-    changed = _LIFE.format(by_point=by_point)
-    book.foresee(*((each, values) for each in (_POINT_NAME, states, texts, changed)), *beside)
-    ((name,),) = rows(book, _POINT_NAME, **values)
-    before: KeyPoint | None = None
-    for earlier in rows(book, states, **values):
-        ((text, *_),) = rows(book, texts, **values)
-        before = _point(name, (text, *earlier[1:]))
-    life: dict[int, list[LoggedChange]] = defaultdict(list)
-    for number, kind, reason, successor, evidence, text, *state in rows(book, changed, **values):
-        point = _point(name, (text if text is not None or before is None else before.text, *state))
-        life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
-        before = point
-    return life
-
-
-def _revisions_query(book: "Reader", log_filter: LogFilter) -> str:
+def _revisions_query(log_filter: LogFilter) -> str:
     filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
     filters += "" if log_filter.source is None else " AND r.source = :source"
     if log_filter.actor is not None:
         filters += " AND (r.actor = :actor OR substr(r.actor, 1, length(:actor) + 1) = :actor || '@')"
     if log_filter.point_id is None:
         which = f"r.number BETWEEN :first AND :last {filters}"
-        return _REVISIONS.format(which=which, of_voted="AND v.point_id IS NOT NULL", by_voted="")
+        return _REVISIONS.format(which=which, of_voted="AND v.point_id IS NOT NULL")
     of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-    by_voted = book.index_hint("ix_votes_point")
-    which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_voted=by_voted)
-    return _REVISIONS.format(which=which, of_voted="AND v.point_id = :point_id", by_voted=by_voted)
+    which = _TOUCHING.format(of_change=of_change, of_vote=of_vote)
+    return _REVISIONS.format(which=which, of_voted="AND v.point_id = :point_id")

@@ -127,25 +127,25 @@ SELECT kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, durati
 WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
 """)
 # Each subquery needs only a few lookups in an index.
-_POINT_USE = """
+_POINT_USE = sql(f"""
 SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS confirmed,
     v.tag || ' ' || substr((SELECT r.time FROM revisions AS r
                             WHERE r.playbook_id = :playbook_id AND r.number = v.revision), 1, 10) AS last_vote,
     substr(w.last_at, 1, 10) AS last_shown,
     substr((SELECT max(c.time) FROM citations AS c
             WHERE c.playbook_id = :playbook_id AND c.point_id = k.id), 1, 10) AS last_cited,
-    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {ignored} AS ignored,
+    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {quick_sql.IGNORED_SINCE} AS ignored,
     k.resting AS is_resting, k.pinned AS is_pinned
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
 LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
 LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
-    AND v.revision = (SELECT max(l.revision) FROM votes AS l {by_point}
+    AND v.revision = (SELECT max(l.revision) FROM votes AS l
                       WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
     AND v.seq = (SELECT max(l.seq) FROM votes AS l
                  WHERE l.playbook_id = :playbook_id AND l.revision = v.revision AND l.point_id = k.id)
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
-"""
+""")
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
 
@@ -303,9 +303,7 @@ class LearningRows(PlaybookRows):
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """Return the signals of each of the points *names*, by name."""
-        by_point = self.index_hint("ix_votes_point")
-        query = sql(_POINT_USE.format(by_point=by_point, ignored=quick_sql.IGNORED_SINCE))
-        rows = self._execute(query, names=json.dumps(list(names)))
+        rows = self._execute(_POINT_USE, names=json.dumps(list(names)))
         return {name: PointSignals(*values) for name, *values in rows}
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:

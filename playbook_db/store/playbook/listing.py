@@ -37,7 +37,7 @@ ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
 # A counter at the time `:since`, or at a later addition, import or undo of an import.
 _THEN = """
-(SELECT b.{counter} FROM changes AS b {by_point}
+(SELECT b.{counter} FROM changes AS b
  JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
  WHERE b.playbook_id = :playbook_id AND b.point_id = k.id
    AND (b.revision <= (SELECT coalesce(max(o.number), 0) FROM revisions AS o
@@ -51,7 +51,7 @@ _ROWS = f"""
 SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.resting, k.forgotten,
        k.created_in, b.time, k.confirmed_at, k.retired_in, k.retired_reason,
        {SESSIONS_SHOWN}, {SESSIONS_CITED}, {SESSIONS_IGNORED},
-       coalesce({{helpful}}, 0), coalesce({{harmful}}, 0)
+       coalesce({_THEN.format(counter="helpful")}, 0), coalesce({_THEN.format(counter="harmful")}, 0)
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.id IN :ids
 """
@@ -129,9 +129,7 @@ def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[Po
     """Return the points *ids* in the same order, each with its votes now and at the time *since*."""
     if not ids:
         return []
-    by_point = book.index_hint("ix_changes_point")
-    helpful, harmful = (_THEN.format(counter=counter, by_point=by_point) for counter in ("helpful", "harmful"))
-    point_rows = map(_row, _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since))
+    point_rows = map(_row, _run(book, _ROWS, ids, since=since))
     by_id = {row.id: row for row in point_rows}
     return [by_id[number] for number in ids]
 

@@ -61,7 +61,7 @@ WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id) GROUP BY ev
 """
 USE_OF_POINT = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY")
 _POINT_VOTES = """
-SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
+SELECT revision, tag, rationale, ignored, evidence FROM votes
 WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
 ORDER BY revision, seq
 """
@@ -232,14 +232,13 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     point_id = quick_sql.point_id(book, name)
     if point_id is None:
         return None
-    statement = _POINT_VOTES.format(by_point=book.index_hint("ix_votes_point"))
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(each, {}) for each in (statement, _MERGED, _TRIALS, _POINT_TRIALS)]
+    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _POINT_TRIALS)]
     revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
         span = {"oldest": revisions[-1].number, "newest": revisions[0].number}
-        for number, *vote in rows(book, statement, point_id=point_id, **span):
+        for number, *vote in rows(book, _POINT_VOTES, point_id=point_id, **span):
             votes[number].append(vote)
     events: list[LifeEvent] = []
     for entry in reversed(revisions):

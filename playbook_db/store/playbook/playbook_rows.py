@@ -63,10 +63,6 @@ class PlaybookRows:
             known = {statement: (values, rows) for (statement, values), rows in zip(questions, answers, strict=True)}
             self._answers = {**self._answers, **known}
 
-    def index_hint(self, name: str) -> str:
-        """Return SQL to put after a table's name: it makes the planner use the index *name*. On a server it is ""."""
-        return dialect_of(self.connection).index_hint(name)
-
     def actor(self, name: str | None = None) -> str:
         """Return the actor of a revision: *name*, by default the user. In a shared database the actor is the member."""
         dialect = dialect_of(self.connection)

@@ -19,7 +19,7 @@ from playbook_db.store.revision_log import header_of
 
 # For each point: its last change up to a revision, and the last change of its text. One number combines a change's
 # revision and its position there. Each subquery is one lookup in an index, so the time depends on the number of points,
-# not on the length of the history. MATERIALIZED and the named index make SQLite's planner follow this plan.
+# not on the length of the history. MATERIALIZED makes SQLite's planner follow this plan.
 _POINTS_AT = """
 WITH last AS MATERIALIZED (
     SELECT k.id, k.name, k.pinned, k.resting, (
@@ -27,7 +27,7 @@ WITH last AS MATERIALIZED (
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
         ORDER BY r.revision DESC, r.seq DESC LIMIT 1
     ) AS changed_at, (
-        SELECT r.revision * 4294967296 + r.seq FROM changes AS r {text_index}
+        SELECT r.revision * 4294967296 + r.seq FROM changes AS r
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision AND r.text IS NOT NULL
         ORDER BY r.revision DESC, r.seq DESC LIMIT 1
     ) AS worded_at
@@ -50,21 +50,21 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
 """
 
 # The time when each point was last added, reworded or voted helpful, up to a revision.
-_CONFIRMED_AT = """
+_CONFIRMED_AT = sql("""
 SELECT w.id, r.time
 FROM (
     SELECT k.id, (
-        SELECT max(c.revision) FROM changes AS c {by_text}
+        SELECT max(c.revision) FROM changes AS c
         WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.revision <= :revision AND c.text IS NOT NULL
     ) AS worded_in, (
-        SELECT coalesce(max(v.revision), 0) FROM votes AS v {by_point}
+        SELECT coalesce(max(v.revision), 0) FROM votes AS v
         WHERE v.playbook_id = :playbook_id AND v.point_id = k.id AND v.revision <= :revision AND v.tag = 'helpful'
     ) AS helped_in
     FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
 ) AS w
 JOIN revisions AS r ON r.playbook_id = :playbook_id
     AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
-"""
+""")
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -100,9 +100,7 @@ class Snapshots(PlaybookRows):
         """Return the points for a prompt after *revision*, ranked by this version's rule. Pinned and resting points are
         the present ones, as pins and rests have no history."""
         rows = self._points_at(revision)
-        by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
-        confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
-        times = dict(confirmed.all())
+        times = dict(self._execute(_CONFIRMED_AT, revision=revision).all())
         shown = [row for row in rows if not row.resting]
         points = {StoredPoint((*row[:8], times[row.id])): row.revision for row in shown}
         strong = self.strong_votes(map(point_of, shown))
@@ -183,7 +181,7 @@ class Snapshots(PlaybookRows):
 
     def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
         which, live = (_TOUCHED, "") if changed_in else ("", "WHERE c.kind <> 'retire'")
-        statement = sql(_POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live))
+        statement = sql(_POINTS_AT.format(which=which, live=live))
         values = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
         return self._execute(statement, revision=revision, **values).all()
 

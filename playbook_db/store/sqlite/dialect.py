@@ -238,10 +238,6 @@ class SqliteDialect(Dialect):
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def index_hint(self, name: str) -> str:
-        """Return the SQL that makes SQLite use the index *name*. Without statistics SQLite may choose another index."""
-        return f"INDEXED BY {name}"
-
     def has_search(self, connection: Connection) -> bool:
         """Return whether this version of SQLite supports the full-text index."""
         return full_text.can_index(connection.exec_driver_sql)
