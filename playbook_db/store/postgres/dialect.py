@@ -3,7 +3,7 @@
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any
@@ -12,7 +12,7 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
@@ -49,22 +49,10 @@ FROM alembic_version
 _FIND = "SELECT id FROM playbooks WHERE key = :key"
 _OURS = "quote_ident(current_schema())::regnamespace"
 _ANY_TABLE = sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)")
-_DROPPED = sql(f"""
-SELECT 'INDEX', quote_ident(relname) FROM pg_class
-WHERE relkind IN ('i', 'I') AND relnamespace = {_OURS} AND relname = ANY(:indexes)
-UNION ALL
-SELECT 'TRIGGER', quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
+_TRIGGERS = sql(f"""
+SELECT quote_ident(t.tgname) || ' ON ' || t.tgrelid::regclass
 FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS} AND :triggers
-UNION ALL
-SELECT 'VIEW', quote_ident(relname) FROM pg_class
-WHERE relkind = 'v' AND relnamespace = {_OURS} AND relname = ANY(:views)
-UNION ALL
-(SELECT CASE prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END, oid::regprocedure::text FROM pg_proc
- WHERE pronamespace = {_OURS} AND proname = ANY(:functions) ORDER BY pg_proc.oid DESC)
-UNION ALL
-SELECT 'TEXT SEARCH DICTIONARY', quote_ident(dictname) FROM pg_ts_dict
-WHERE dictnamespace = {_OURS} AND dictname = ANY(:dictionaries)
+WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
 """)
 _HAS_SEARCH = sql(f"""
 SELECT EXISTS (SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
@@ -226,11 +214,11 @@ class PostgresDialect(Dialect):
         """Drop the objects of `make_views_and_triggers`, but none that people added. From here on the transaction has
         the rights of the tables' owner."""
         become_owner(connection)
-        distributed.let_citus(connection)
-        _drop(connection, *_FILES)
+        triggers = [f"DROP TRIGGER {trigger}" for trigger in connection.scalars(_TRIGGERS)]
+        _run(connection, (*triggers, *dropping_statements()))
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        _make(connection, *_FILES)
+        _run(connection, making_statements())
 
     def distribute(self) -> tuple[int, int, bool]:
         """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number
@@ -243,10 +231,6 @@ class PostgresDialect(Dialect):
                     connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
             with self._engine.begin() as connection:
                 return distributed.spread(connection, self)
-
-    def broken_references(self, connection: Connection) -> list[str]:
-        """Return messages about rows that refer to missing rows. Only a superuser can have caused them."""
-        return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
         """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
@@ -303,8 +287,8 @@ class PostgresDialect(Dialect):
     def rebuild_search(self, connection: Connection) -> bool:
         """Drop the full-text index and its functions, and create them again."""
         become_owner(connection)
-        _drop(connection, "postgres/search.sql")
-        _make(connection, "postgres/search.sql")
+        files = ("postgres/search.sql",)
+        _run(connection, (*dropping_statements(files), *making_statements(files)))
         return True
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
@@ -315,8 +299,7 @@ class PostgresDialect(Dialect):
         return connection.begin_nested()
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        problems = [str(problem) for problem in connection.scalars(_INVALID)]
-        return problems if quick else problems + self.broken_references(connection)
+        return [str(problem) for problem in connection.scalars(_INVALID)]
 
     def close(self) -> None:
         self._engine.dispose()
@@ -354,25 +337,10 @@ class _Number(Loader):
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _drop(connection: Connection, *files: str) -> None:
-    """Drop the objects that the statements in *files* create. Dependent objects come first."""
-    distributed.let_citus(connection)
-    text = "".join(map(_read, files))
-    names = {
-        kind: list(set(re.findall(rf"^CREATE (?:{keyword}) (\w+)", text, re.MULTILINE)))
-        for kind, keyword in (
-            ("indexes", "INDEX"), ("views", "VIEW"), ("functions", "FUNCTION|AGGREGATE"),
-            ("dictionaries", "TEXT SEARCH DICTIONARY"),
-        )
-    }  # fmt: skip
-    for kind, name in connection.execute(_DROPPED, {**names, "triggers": "\nCREATE TRIGGER" in text}).all():
-        connection.exec_driver_sql(f"DROP {kind} {name}")
-
-
-def _make(connection: Connection, *files: str) -> None:
+def _run(connection: Connection, statements: Iterable[str]) -> None:
     distributed.let_citus(connection)
     driver = connection.connection.dbapi_connection
-    for statement in making_statements(files):
+    for statement in statements:
         driver.execute(statement)  # type: ignore[union-attr]
 
 
@@ -392,13 +360,14 @@ def naming_oldest(version: int, program: int) -> str:
     return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
-def dropping_statements() -> Iterator[str]:
+def dropping_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     """Yield the statements that drop the objects of `making_statements`. This needs no server. Triggers are dropped
     with their functions."""
-    text = "".join(map(_read, _FILES))
-    pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
-    for kind, name in reversed(re.findall(pattern, text, re.MULTILINE)):
-        yield f"DROP {kind} IF EXISTS {name}{' CASCADE' if kind == 'FUNCTION' else ''};"
+    pattern = (
+        r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)(?: RETURNS (trigger))?"
+    )
+    for kind, name, trigger in reversed(re.findall(pattern, "".join(map(_read, files)), re.MULTILINE)):
+        yield f"DROP {kind} IF EXISTS {name}{' CASCADE' if trigger else ''};"
 
 
 def _read(file: str) -> str:
@@ -413,16 +382,3 @@ def _statements(file: str) -> Iterator[str]:
         if line.endswith(";\n") and statement.count("$$") % 2 == 0:
             yield letters.filled(statement)
             statement = ""
-
-
-def _orphans(connection: Connection, table: Table) -> Iterator[str]:
-    for key in table.foreign_key_constraints:
-        parent, pairs = key.referred_table, [(each.parent.name, each.column.name) for each in key.elements]
-        is_parent = " AND ".join(f"p.{theirs} = c.{ours}" for ours, theirs in pairs)
-        is_asked = " AND ".join(f"c.{ours} IS NOT NULL" for ours, _ in pairs)
-        count = connection.scalar(
-            sql(f"SELECT count(*) FROM {table} AS c WHERE {is_asked}"
-                f" AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE {is_parent})")
-        )  # fmt: skip
-        if count:
-            yield f"{count} rows of {table} refer to rows of {parent} that are missing"
