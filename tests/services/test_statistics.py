@@ -24,8 +24,7 @@ from playbook_db.services.reading.history import LogQuery
 from playbook_db.services.reading.statistics import Statistics
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
-from playbook_db.store.playbook import repository
-from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals
+from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
@@ -378,13 +377,21 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
         assert book.point_signals([]) == {}
 
     first, second, third, *_ = (f"{day:%Y-%m-%d}" for day in days)
-    shown_in_vain = marks["oth-001"].shown_in_vain
-    assert marks == {
-        "oth-001": PointSignals(
-            first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, is_resting=0, is_pinned=0
-        ),
-        "oth-003": PointSignals(first, first, None, "2026-03-05", None, 0, 0, is_resting=0, is_pinned=1),
-    }
+    shown_in_vain = marks["oth-001"]["shown_in_vain"]
+    names = [
+        "since",
+        "confirmed",
+        "last_vote",
+        "last_shown",
+        "last_cited",
+        "shown_in_vain",
+        "ignored",
+        "is_resting",
+        "is_pinned",
+    ]
+    one = (first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, 0, 0)
+    three = (first, first, None, "2026-03-05", None, 0, 0, 0, 1)
+    assert marks == {"oth-001": dict(zip(names, one, strict=True)), "oth-003": dict(zip(names, three, strict=True))}
 
 
 def _went(project: Project, session: str, failed: int, *, at: datetime, points: Iterable[int] | None) -> None:
@@ -437,24 +444,3 @@ def test_large_numbers_of_tokens_are_compared_without_running_over(project: Proj
 
     assert tokens.without == pytest.approx(3_000_000_029)
     assert not tokens.is_significant
-
-
-def test_how_sessions_went_moves_with_a_playbook(project: Project) -> None:
-    """Where another takes over what hangs on an empty one: a session of both counts all of it."""
-    other = Project.in_folder(project.store, project.folder + "-moved")
-    _add(project, a_key_point("pat-001"))
-    with project.store.write(project.key) as book:
-        book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="both")
-    with other.store.write(other.key) as empty:
-        empty.add_counts(SessionCounts(10, 20, 30, 40, 50), session_id="both")
-        empty.add_counts(SessionCounts(tokens=7), session_id="one")
-    if project.store.is_shared:
-        return  # a folder's playbook is moved in a file of one's own
-
-    with project.store.transaction() as connection:
-        repository.PlaybookRepository(connection, project.key).take_over(
-            repository.PlaybookRepository(connection, other.key)
-        )
-    with project.store.snapshot() as connection:
-        query = "SELECT playbook_id, session_id, failed_calls, tokens FROM session_outcomes ORDER BY session_id"
-        assert connection.exec_driver_sql(query).fetchall() == [(1, "both", 22, 55), (1, "one", 0, 7)]

@@ -5,7 +5,7 @@ curator. Nothing else in a playbook changes here.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from playbook_db.domain import duplicates, operations, prompt_text
@@ -24,7 +24,7 @@ from playbook_db.services.learning import diagnostics
 from playbook_db.services.learning.budget import Budget, check_budget
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals, StoredReflection
+from playbook_db.store.playbook.learning import Call, ChunkKey, StoredReflection
 
 if TYPE_CHECKING:
     from playbook_db.llm.curator import Curation
@@ -77,7 +77,7 @@ class LearningContext:
     shown: Collection[str]
     voted: Collection[str]
     apart: Sequence[tuple[str, str]]
-    signals: Mapping[str, PointSignals]
+    signals: Mapping[str, Mapping[str, Any]]
     reflection: StoredReflection
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
@@ -98,9 +98,7 @@ class LearningContext:
 
         for point in self.points(cited):
             had = point.name in self.shown, point.name in cited
-            signals = self.signals.get(point.name)
-            known: dict[str, Any] = asdict(signals) if signals else {}
-            yield PointMarks(point.name, point.helpful, point.harmful, *had, **known)
+            yield PointMarks(point.name, point.helpful, point.harmful, *had, **self.signals.get(point.name, {}))
 
     def with_votes(self, tags: JudgedTags) -> Self:
         """Return a copy of this context whose playbook counts the votes in *tags*."""

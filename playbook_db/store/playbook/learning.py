@@ -74,7 +74,10 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
               ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
            WHERE last.tag = 'harmful') = :harmful)
 """)
-_ADD_TO_COUNTS = """
+_ADD_COUNTS = sql("""
+INSERT INTO session_outcomes
+    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
+VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
 ON CONFLICT (playbook_id, session_id) DO UPDATE SET
     tool_calls = session_outcomes.tool_calls + excluded.tool_calls,
     failed_calls = session_outcomes.failed_calls + excluded.failed_calls,
@@ -82,20 +85,6 @@ ON CONFLICT (playbook_id, session_id) DO UPDATE SET
     turns = session_outcomes.turns + excluded.turns,
     tokens = session_outcomes.tokens + excluded.tokens,
     updated_at = excluded.updated_at
-"""
-_ADD_COUNTS = sql(f"""
-INSERT INTO session_outcomes
-    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
-VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
-{_ADD_TO_COUNTS}
-""")
-# Add the counts of an empty playbook to those of the playbook that takes it over.
-TAKE_OVER_COUNTS = sql(f"""
-INSERT INTO session_outcomes
-    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
-SELECT :playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at
-FROM session_outcomes WHERE playbook_id = :empty_id
-{_ADD_TO_COUNTS}
 """)
 _WAITING = sql("""
 SELECT id, analysis, bullet_tags, lessons FROM reflections
@@ -195,21 +184,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class PointSignals:
-    """Facts about a point's use, named as in `llm.marks.PointMarks`. A date of None means never; flags are 1 or 0."""
-
-    since: str
-    confirmed: str | None
-    last_vote: str | None
-    last_shown: str | None
-    last_cited: str | None
-    shown_in_vain: int
-    ignored: int
-    is_resting: int
-    is_pinned: int
-
-
-@dataclass(frozen=True, slots=True)
 class SessionCall(Call):
     """A model call that learned from a session. `time` is its end."""
 
@@ -301,10 +275,11 @@ class LearningRows(PlaybookRows):
         """Return the tags of the votes that the session cast itself, by point. Votes learned from it don't count."""
         return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
 
-    def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
-        """Return the signals of each of the points *names*, by name."""
-        rows = self._execute(_POINT_USE, names=json.dumps(list(names)))
-        return {name: PointSignals(*values) for name, *values in rows}
+    def point_signals(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return facts about the use of each of the points *names*, by name. They are named as in
+        `llm.marks.PointMarks`. A date of None means never; flags are 1 or 0."""
+        rows = self._execute(_POINT_USE, names=json.dumps(list(names))).mappings()
+        return {row["name"]: {key: value for key, value in row.items() if key != "name"} for row in rows}
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
         """Add a chunk's *counts* to the counts of its session."""

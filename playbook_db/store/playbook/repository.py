@@ -34,7 +34,7 @@ from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql, tables
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint, StoredProject
-from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
+from playbook_db.store.playbook.learning import LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
@@ -386,7 +386,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Move jobs, transcripts, proposals, session outcomes and key here from *empty*, a playbook without revisions.
+        """Move jobs, transcripts, proposals and key here from *empty*, a playbook without revisions.
 
         The row of *empty* stays, and gets this playbook's former key: playbooks are never deleted.
         """
@@ -397,7 +397,6 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         for table in (tables.jobs, tables.proposals):
             moved = {"playbook_id": self.playbook_id, "id": table.c.id + self._next_id(table) - 1}
             self.connection.execute(update(table).filter_by(**of_empty).values(moved))
-        self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
         for table in (tables.injections, tables.session_outcomes):
             self.connection.execute(delete(table).filter_by(**of_empty))
         for table in (tables.transcripts, tables.mirrors):
