@@ -184,6 +184,6 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             old.take_over(new)
         old.rename(new_key)
         known = old.mirror(projects.mirror_path(new_key))
-        if there - {known and known.sha256} and old.mirror_state() != "off":
+        if there - {known and known.sha256} and old.stored().mirror != "off":
             old.set_mirror_state("undecided")
     return new_key

@@ -207,7 +207,7 @@ def read_users(store: Store) -> ListedProject:
 def is_ignored(project: Project) -> bool:
     """Return whether the hooks and the worker ignore *project*."""
     with project.store.read(project.key) as book:
-        return book.is_ignored()
+        return book.stored().is_ignored
 
 
 @retry_on_conflict

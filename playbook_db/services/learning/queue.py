@@ -30,7 +30,7 @@ _LONGEST_WAIT_S = 6 * 3600.0
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*. The project is created if needed. Return False if the project is ignored."""
     with store.write(key) as book:
-        if book.is_ignored():
+        if book.stored().is_ignored:
             return False
         jobs.add(book.connection, book.playbook_id, job, now=job.get("queued_at") or book.now)
     return True
@@ -44,7 +44,7 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
     with store.write(key) as book:
         if team is not None:
             memberships.keep_unsent(book, showing, team)
-        elif not book.is_ignored():
+        elif not book.stored().is_ignored:
             memberships.add_showings(book, [showing])
 
 
@@ -211,7 +211,7 @@ def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collec
     """Return how far each transcript of the project *key* was learned from, in bytes. Also return the transcripts that
     have jobs, even failed ones. Return None if the project is ignored."""
     with store.read(key) as book:
-        return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
+        return None if book.stored().is_ignored else (book.cursors(), jobs.known_paths(book.connection, key))
 
 
 def _without_secrets(job: Job, why: str) -> str:

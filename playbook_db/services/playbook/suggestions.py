@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import NOTE, Vote, storable
-from playbook_db.domain.proposals import name_of
+from playbook_db.domain.proposals import WITHDRAWN, name_of
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
@@ -131,7 +131,7 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
     if not last.proposal:
         return undo.undo(last.project, RevisionRange(int(last.name), int(last.name)))
     with last.project.store.write(last.project.key) as book:
-        book.withdraw_proposal(last.proposal)
+        book.decide([last.proposal], "rejected", WITHDRAWN, None)
     return last.name
 
 

@@ -114,7 +114,7 @@ class Joining:
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
-            is_kept = own.mirror_state() in ("on", "found") and self.known is None
+            is_kept = own.stored().mirror in ("on", "found") and self.known is None
             proposals, _ = own.proposals_waiting()
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
@@ -225,7 +225,7 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
     """Return the team's last revision that was copied to the project's *own* playbook, or that included all of it. Also
     return both playbooks as they were then. Return None if the playbooks have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
-    ours = {time: number for time, number in own.named().items() if number not in undone}
+    ours = {time: number for time, number in dict(quick_sql.revisions_named(own)).items() if number not in undone}
     known = quick_sql.known_times(book, ours)
     number, time = max(((number, time) for time, (number, _) in known.items()), default=(0, ""))
     return (number, own.at(ours[time]), book.at(number)) if number else None

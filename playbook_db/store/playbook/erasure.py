@@ -19,7 +19,7 @@ from playbook_db.domain.operations import TEXT_KEYS, named_points
 from playbook_db.domain.proposals import read_operation
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.tables import changes, erasures, key_points, metadata, proposals, revisions
+from playbook_db.store.tables import erasures, key_points, metadata, proposals, revisions
 
 # The columns with words of people or models, and their form. All other columns of texts hold names, keys, paths, times
 # or kinds.
@@ -48,7 +48,16 @@ _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("proposals", "evidence"): "[]",
 }
 REASON = "forgotten"  # why a forgotten point is retired
-_MOST_IDS = 500  # ids in one condition
+_IDS = "(SELECT CAST(value AS BIGINT) FROM json_each(:ids))"
+_WORDINGS = sql(f"""
+SELECT text FROM key_points WHERE playbook_id = :playbook_id AND id IN {_IDS}
+UNION
+SELECT text FROM changes WHERE playbook_id = :playbook_id AND point_id IN {_IDS} AND text IS NOT NULL
+""")
+_FORGET = sql(f"""
+UPDATE key_points SET text = :mark, retired_reason = :reason, forgotten = 1
+WHERE playbook_id = :playbook_id AND id IN {_IDS}
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +110,8 @@ def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
 
 def wordings(connection: Connection, playbook_id: int, ids: Collection[int]) -> frozenset[str]:
     """Return every text that the points *ids* ever had."""
-    texts: set[str] = set()
-    for table, column in ((key_points, key_points.c.id), (changes, changes.c.point_id)):
-        for some in _in_parts(ids):
-            of_points = and_(table.c.playbook_id == playbook_id, column.in_(some), table.c.text.is_not(None))
-            texts.update(connection.scalars(select(table.c.text).where(of_points)))
-    return frozenset(texts - {MARK})
+    texts = connection.scalars(_WORDINGS, {"playbook_id": playbook_id, "ids": json.dumps(sorted(ids))})
+    return frozenset(texts) - {MARK}
 
 
 def find(
@@ -159,12 +164,8 @@ def erase(
     # Reject proposals whose texts are erased.
     worded = [field.key[1] for field in fields if field.name == "proposals.operation"]
     book.decide(worded, "rejected", book.actor(), None)
-    for some in _in_parts([point.id for point in forgotten]):
-        connection.execute(
-            update(key_points)
-            .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
-            .values(text=MARK, retired_reason=REASON, forgotten=1)
-        )
+    ids = json.dumps([point.id for point in forgotten])
+    connection.execute(_FORGET, {"playbook_id": playbook_id, "ids": ids, "mark": MARK, "reason": REASON})
     # SQLite's index keeps removed texts until its segments are merged, so the next backup would contain them. A
     # server's index drops them with the deleted rows.
     if not dialect_of(connection).is_shared:
@@ -239,9 +240,3 @@ def _without_words(value: str) -> str:
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value
-
-
-def _in_parts(ids: Collection[int]) -> Iterator[list[int]]:
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), _MOST_IDS):
-        yield ordered[start : start + _MOST_IDS]

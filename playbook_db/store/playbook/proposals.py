@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.operations import gist
 from playbook_db.domain.playbook import storable
-from playbook_db.domain.proposals import KINDS, WITHDRAWN, Kind, Proposal, State, read_operation
+from playbook_db.domain.proposals import KINDS, Kind, Proposal, State, read_operation
 from playbook_db.domain.trust import evidence as evidence_rules
 from playbook_db.domain.trust.evidence import TRUST, Evidence
 from playbook_db.store import hook_sql, quick_sql
@@ -143,10 +143,6 @@ class ProposalRows(PlaybookRows):
         any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
-
-    def withdraw_proposal(self, number: int) -> None:
-        """Record that a session withdrew its own waiting proposal *number*."""
-        self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
         """Return the waiting and rejected proposals that propose the same as *operation*."""

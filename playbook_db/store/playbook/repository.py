@@ -347,20 +347,13 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the playbook's state in the form that hooks use."""
         return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
 
-    def is_ignored(self) -> bool:
-        """Return whether the hooks and the worker ignore the project."""
-        return self.stored().is_ignored
-
     def set_ignored(self, is_ignored: bool) -> None:
         """Make the hooks and the worker ignore the project, or stop ignoring it."""
         self._update(ignored=int(is_ignored))
 
-    def mirror_state(self) -> str:
-        """Return `on`, `off`, `found` (written only while it exists) or `undecided` (the user wasn't asked)."""
-        return self.stored().mirror
-
     def set_mirror_state(self, state: str) -> None:
-        """Set the `mirror_state`."""
+        """Set the mirror's state: `on`, `off`, `found` (written only while it exists) or `undecided` (the user wasn't
+        asked)."""
         self._update(mirror=state)
 
     def mirror(self, path: str) -> Mirror | None:

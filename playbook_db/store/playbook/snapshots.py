@@ -1,8 +1,6 @@
 """Read the playbook at any revision. Find the revisions of a given time, file or undo."""
 
-import json
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Row
@@ -49,22 +47,6 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
-# The time when each point was last added, reworded or voted helpful, up to a revision.
-_CONFIRMED_AT = sql("""
-SELECT w.id, r.time
-FROM (
-    SELECT k.id, (
-        SELECT max(c.revision) FROM changes AS c
-        WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.revision <= :revision AND c.text IS NOT NULL
-    ) AS worded_in, (
-        SELECT coalesce(max(v.revision), 0) FROM votes AS v
-        WHERE v.playbook_id = :playbook_id AND v.point_id = k.id AND v.revision <= :revision AND v.tag = 'helpful'
-    ) AS helped_in
-    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
-) AS w
-JOIN revisions AS r ON r.playbook_id = :playbook_id
-    AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
-""")
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -73,7 +55,6 @@ _REVISION_AT = sql("""
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time <= :time ORDER BY number DESC LIMIT 1
 """)  # times have no index, but increase with the numbers
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
-_TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _UNDOS = sql("""
 SELECT number, undoes_from, undoes_to FROM revisions
 WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
@@ -98,11 +79,10 @@ class Snapshots(PlaybookRows):
 
     def ranked_points_at(self, revision: int) -> RankedPoints:
         """Return the points for a prompt after *revision*, ranked by this version's rule. Pinned and resting points are
-        the present ones, as pins and rests have no history."""
+        the present ones, as pins and rests have no history. Nor do the points tell when they were last confirmed."""
         rows = self._points_at(revision)
-        times = dict(self._execute(_CONFIRMED_AT, revision=revision).all())
         shown = [row for row in rows if not row.resting]
-        points = {StoredPoint((*row[:8], times[row.id])): row.revision for row in shown}
+        points = {StoredPoint((*row[:8], None)): row.revision for row in shown}
         strong = self.strong_votes(map(point_of, shown))
 
         def place(point: StoredPoint) -> tuple[bool, float, int]:
@@ -145,20 +125,7 @@ class Snapshots(PlaybookRows):
 
     def named_by(self, header: Header) -> list[int]:
         """Return the revisions whose files have the `last_updated` of *header*, newest first."""
-        time = header.last_updated or ""
-        by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
-        numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
-        return sorted(numbers, reverse=True)
-
-    def named(self) -> dict[str, int]:
-        """Map each `last_updated` in a revision's file to the last revision that has it."""
-        return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
-
-    def _by_header(self) -> list[tuple[str, int]]:
-        headers = (
-            (json.loads(row.header).get("last_updated"), row.number) for row in self._execute(quick_sql.NAMED_BY_HEADER)
-        )
-        return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
+        return [number for _, number in reversed(quick_sql.revisions_named(self, {header.last_updated or ""}))]
 
     def time_of(self, revision: int) -> str | None:
         """Return the time of *revision*, or None if the revision doesn't exist."""
