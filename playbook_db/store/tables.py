@@ -42,10 +42,11 @@ def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
     return sa.Table(name, metadata, *columns_first, sqlite_strict=True, sqlite_with_rowid=with_rowid)
 
 
-def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
-    """Return the column `playbook_id` of *table*, and the primary key, which consists of `playbook_id` and *key*."""
+def in_playbook(table: str, **key: TypeEngine[Any]) -> tuple[SchemaItem, ...]:
+    """Return the primary key of *table* with its columns: `playbook_id`, and those of *key* with their types."""
     return (
         sa.Column("playbook_id", sa.Integer, nullable=False),
+        *(sa.Column(name, kind, nullable=False) for name, kind in key.items()),
         sa.PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
         sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook"),
     )
@@ -120,8 +121,7 @@ sections = table(
 
 revisions = table(
     "revisions",
-    *in_playbook("revisions", "number"),
-    sa.Column("number", COUNT, nullable=False),
+    *in_playbook("revisions", number=COUNT),
     *required(TEXT, "time", "source", "actor"),
     *optional(TEXT, "session_id", "message", "header"),
     sa.Column("final_newline", sa.Integer),
@@ -135,8 +135,8 @@ index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is
 # The revisions that are undone by an undo in force, as ranges that don't overlap.
 undone_ranges = table(
     "undone_ranges",
-    *in_playbook("undone_ranges", "first"),
-    *required(COUNT, "first", "last", "undo"),
+    *in_playbook("undone_ranges", first=COUNT),
+    *required(COUNT, "last", "undo"),
     of_revision("undone_ranges", "undo"),
     with_rowid=False,
 )
@@ -144,8 +144,7 @@ undone_ranges = table(
 key_points = table(
     "key_points",
     sa.UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
-    *in_playbook("key_points", "id"),
-    sa.Column("id", COUNT, nullable=False),
+    *in_playbook("key_points", id=COUNT),
     *required(TEXT, "name", "section"),
     sa.Column("position", COUNT, nullable=False),
     sa.Column("text", TEXT, nullable=False),
@@ -175,8 +174,7 @@ index("ix_key_points_position", key_points, "position")  # to find the last posi
 # Additional fields of points in playbook files: a JSON object for each point that has such fields.
 extra_fields = table(
     "extra_fields",
-    *in_playbook("extra_fields", "point_id"),
-    sa.Column("point_id", COUNT, nullable=False),
+    *in_playbook("extra_fields", point_id=COUNT),
     sa.Column("fields", TEXT, nullable=False),
     of_point("extra_fields"),
 )
@@ -223,8 +221,7 @@ skipped_operations = table(
 # Changes from learning that a person must decide first: operations of the curator, or harmful votes.
 proposals = table(
     "proposals",
-    *in_playbook("proposals", "id"),
-    sa.Column("id", COUNT, nullable=False),
+    *in_playbook("proposals", id=COUNT),
     *required(TEXT, "kind", "operation", "evidence", "trust"),
     sa.Column("session_id", TEXT),
     sa.Column("sessions", COUNT, nullable=False, server_default=sql("1")),
@@ -239,8 +236,8 @@ index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiti
 # Pairs of similar points that stay separate: somebody decided this at the revision.
 distinct_points = table(
     "distinct_points",
-    *in_playbook("distinct_points", "first_id", "second_id"),
-    *required(COUNT, "first_id", "second_id", "revision"),
+    *in_playbook("distinct_points", first_id=COUNT, second_id=COUNT),
+    sa.Column("revision", COUNT, nullable=False),
     *required(TEXT, "time", "actor"),
     of_point("distinct_points", "first_id"),
     of_point("distinct_points", "second_id"),
@@ -249,8 +246,7 @@ distinct_points = table(
 
 mirrors = table(
     "mirrors",
-    *in_playbook("mirrors", "path"),
-    sa.Column("path", TEXT, nullable=False),
+    *in_playbook("mirrors", path=TEXT),
     sa.Column("revision", COUNT),
     sa.Column("sha256", TEXT, nullable=False),
     *optional(COUNT, "size_bytes", "mtime_ns"),
@@ -267,8 +263,8 @@ memberships = table(
 
 erasures = table(
     "erasures",
-    *in_playbook("erasures", "id"),
-    *required(COUNT, "id", "revision"),
+    *in_playbook("erasures", id=COUNT),
+    sa.Column("revision", COUNT, nullable=False),
     *required(TEXT, "selected_by", "points"),
     sa.Column("fields", COUNT, nullable=False, server_default=sql("0")),
     sa.Column("time", TEXT, nullable=False),
@@ -281,8 +277,8 @@ erasures = table(
 
 transcripts = table(
     "transcripts",
-    *in_playbook("transcripts", "path"),
-    *required(TEXT, "path", "session_id"),
+    *in_playbook("transcripts", path=TEXT),
+    sa.Column("session_id", TEXT, nullable=False),
     sa.Column("learned_offset", COUNT, nullable=False, server_default=sql("0")),
     sa.Column("last_uuid", TEXT),
     sa.Column("updated_at", TEXT, nullable=False),
@@ -292,8 +288,7 @@ index("ix_transcripts_first", transcripts, "first_uuid")
 
 reflections = table(
     "reflections",
-    *in_playbook("reflections", "id"),
-    sa.Column("id", COUNT, nullable=False),
+    *in_playbook("reflections", id=COUNT),
     sa.Column("revision", COUNT),
     sa.Column("session_id", TEXT, nullable=False),
     sa.Column("transcript_path", TEXT),
@@ -312,8 +307,7 @@ index("ix_reflections_unfinished", reflections, "transcript_path", where=reflect
 
 model_calls = table(
     "model_calls",
-    *in_playbook("model_calls", "id"),
-    sa.Column("id", COUNT, nullable=False),
+    *in_playbook("model_calls", id=COUNT),
     sa.Column("kind", TEXT, nullable=False),
     *optional(TEXT, "session_id", "model"),
     *required(COUNT, "input_tokens", "output_tokens", "cached_tokens"),
@@ -326,8 +320,7 @@ index("ix_model_calls_time", model_calls, "time")
 
 jobs = table(
     "jobs",
-    *in_playbook("jobs", "id"),
-    sa.Column("id", COUNT, nullable=False),
+    *in_playbook("jobs", id=COUNT),
     sa.Column("kind", TEXT, nullable=False),
     *optional(TEXT, "session_id", "transcript_path", "reason"),
     sa.Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
@@ -342,9 +335,7 @@ index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == 
 
 injections = table(
     "injections",
-    *in_playbook("injections", "session_id", "seq"),
-    sa.Column("session_id", TEXT, nullable=False),
-    sa.Column("seq", sa.Integer, nullable=False),
+    *in_playbook("injections", session_id=TEXT, seq=sa.Integer()),
     sa.Column("source", TEXT, nullable=False),
     sa.Column("revision", COUNT, nullable=False),
     sa.Column("points", TEXT, nullable=False),
@@ -359,8 +350,8 @@ injections = table(
 # `revision` are numbers of the team's playbook.
 unsent_injections = table(
     "unsent_injections",
-    *in_playbook("unsent_injections", "session_id", "time"),
-    *required(TEXT, "session_id", "time", "source"),
+    *in_playbook("unsent_injections", session_id=TEXT, time=TEXT),
+    sa.Column("source", TEXT, nullable=False),
     sa.Column("revision", COUNT, nullable=False),
     sa.Column("points", TEXT, nullable=False),
     sa.Column("left_out", COUNT, nullable=False),
@@ -373,8 +364,8 @@ unsent_injections = table(
 # sessions. Those that first saw the point at another event than their start are also counted by event.
 showings = table(
     "showings",
-    *in_playbook("showings", "point_id"),
-    *required(COUNT, "point_id", "sessions"),
+    *in_playbook("showings", point_id=COUNT),
+    sa.Column("sessions", COUNT, nullable=False),
     sa.Column("last_at", TEXT, nullable=False),
     *counted(COUNT, "sessions_at_last_use", "by_prompt", "at_error", "to_subagent"),
     of_point("showings"),
@@ -383,9 +374,8 @@ showings = table(
 
 citations = table(
     "citations",
-    *in_playbook("citations", "session_id", "point_id"),
-    sa.Column("session_id", TEXT, nullable=False),
-    *required(COUNT, "point_id", "chunks"),
+    *in_playbook("citations", session_id=TEXT, point_id=COUNT),
+    sa.Column("chunks", COUNT, nullable=False),
     sa.Column("time", TEXT, nullable=False),
     of_point("citations"),
     with_rowid=False,
@@ -395,9 +385,7 @@ index("ix_citations_point", citations, "point_id")
 # The sessions that followed a point, or in which something that the point names went wrong.
 trials = table(
     "trials",
-    *in_playbook("trials", "session_id", "point_id"),
-    sa.Column("session_id", TEXT, nullable=False),
-    sa.Column("point_id", COUNT, nullable=False),
+    *in_playbook("trials", session_id=TEXT, point_id=COUNT),
     *counted(COUNT, "held_back", "followed", "ignored", "failed_calls"),
     sa.Column("time", TEXT, nullable=False),
     of_point("trials"),
@@ -408,8 +396,7 @@ index("ix_trials_point", trials, "point_id")
 # The results of sessions, counted from their transcripts.
 session_outcomes = table(
     "session_outcomes",
-    *in_playbook("session_outcomes", "session_id"),
-    sa.Column("session_id", TEXT, nullable=False),
+    *in_playbook("session_outcomes", session_id=TEXT),
     *counted(COUNT, "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
     sa.Column("updated_at", TEXT, nullable=False),
     with_rowid=False,
