@@ -29,17 +29,9 @@ def read_all(connection: Connection, key: str | None = None) -> list[Job]:
     return _read(connection, true() if key is None else playbooks.c.key == key)
 
 
-def read_open(connection: Connection, key: str, *, most: int, offset: int) -> list[Job]:
-    """Return at most *most* unfinished jobs of the project *key*, oldest first, after skipping *offset* jobs."""
-    return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN), limit=most, offset=offset)
-
-
-def count_open(connection: Connection, key: str) -> dict[str, int]:
-    """Count the unfinished jobs of the project *key* by state."""
-    of_project = select(playbooks.c.id).where(playbooks.c.key == key).scalar_subquery()
-    counted = select(jobs.c.state, func.count()).where(jobs.c.playbook_id == of_project, jobs.c.state.in_(_OPEN))
-    rows = connection.execute(counted.group_by(jobs.c.state))
-    return dict(tuple(row) for row in rows)
+def read_open(connection: Connection, key: str) -> list[Job]:
+    """Return the unfinished jobs of the project *key*, oldest first."""
+    return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
@@ -141,22 +133,13 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
     return None
 
 
-def known_paths(connection: Connection, key: str) -> frozenset[str]:
-    """Return the paths of the project's transcripts that have unfinished jobs."""
-    waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
-    return frozenset(job.transcript_path for job in waiting if job.transcript_path)
-
-
-def _read(
-    connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None, offset: int = 0
-) -> list[Job]:
+def _read(connection: Connection, condition: ColumnElement[bool], *, limit: int | None = None) -> list[Job]:
     rows = connection.execute(
         select(*_COLUMNS)
         .join(playbooks, playbooks.c.id == jobs.c.playbook_id)
         .where(condition)
         .order_by(jobs.c.created_at, playbooks.c.key, jobs.c.id)
         .limit(limit)
-        .offset(offset)
     )
     return [
         job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path))

@@ -65,8 +65,6 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
 ORDER BY k.retired_in DESC, k.position
 """
 
-ALL_TEXTS = "SELECT k.id, k.text FROM key_points AS k WHERE k.playbook_id = :playbook_id"
-
 POINT = f"""
 SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
@@ -321,11 +319,6 @@ def find_in_replica(connection: "Connection", name: str) -> "StoredProject | Non
     project = find_project(connection, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
-
-
-def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
-    """Return the text of each live and retired point, by the point's number."""
-    return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
 
 
 def live_points(book: "Reader") -> "list[StoredPoint]":

@@ -1,13 +1,13 @@
 """Which versions of a mirror hold which."""
 
-from playbook_db.domain.merging.lineage import KnownVersion, Lineage, Version
+from playbook_db.domain.merging.lineage import Lineage, Version
 
 
 def a_lineage(*lines: str, **known: tuple[int, bool]) -> Lineage:
     """Of lines `COMMIT TIME PARENT...`, the oldest first; what is known stands by its time."""
     parts = [line.split() for line in reversed(lines)]
     versions = (Version(commit, tuple(parents), time) for commit, time, *parents in parts)
-    return Lineage(versions, {time: KnownVersion(*each) for time, each in known.items()})
+    return Lineage(versions, known)
 
 
 def test_who_took_a_version_in_has_all_that_is_behind_it() -> None:

@@ -18,18 +18,11 @@ class Version:
     time: str
 
 
-@dataclass(frozen=True, slots=True)
-class KnownVersion:
-    """A version that a database knows: the first revision that includes it, and whether that revision wrote it."""
-
-    revision: int
-    is_revision: bool
-
-
 class Lineage:
-    """The ancestry of *versions*, given newest first. *known* has the versions that a database knows, by time."""
+    """The ancestry of *versions*, given newest first. *known* has the versions that a database knows, by time: the
+    first revision that includes the version, and whether that revision wrote it."""
 
-    def __init__(self, versions: Iterable[Version], known: Mapping[str, KnownVersion]) -> None:
+    def __init__(self, versions: Iterable[Version], known: Mapping[str, tuple[int, bool]]) -> None:
         self._versions = {version.commit: version for version in versions}
         self._known = known
         self._behind: dict[str, frozenset[str]] = {}
@@ -50,7 +43,7 @@ class Lineage:
         has, with_all = set(), set()
         for version in self._versions.values():
             known = self._known.get(version.time)
-            if known is not None and (last is None or known.revision <= last):
+            if known is not None and (last is None or known[0] <= last):
                 has.add(version.commit)
                 if len(version.parents) > 1 or self._oldest[version.time] == version.commit:
                     with_all.add(version.commit)
@@ -58,8 +51,9 @@ class Lineage:
 
     def held(self, behind: Collection[str]) -> set[str]:
         """Return all versions that a commit includes: its ancestors *behind*, and those that the database adds."""
-        known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
-        last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
+        times = (self._versions[commit].time for commit in behind if commit in self._versions)
+        known = (self._known[time] for time in times if time in self._known)
+        last = max((revision for revision, is_writer in known if is_writer), default=0)
         return {*behind, *self.taken_in(last)}
 
     def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:

@@ -5,6 +5,7 @@ This module also saves the records of points that sessions were shown.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -87,7 +88,8 @@ def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Co
     """Return a page of waiting, running and failed jobs of the project *key*, oldest first. The page has at most *most*
     jobs, from *offset* on. Also return the number of jobs in each state."""
     with store.snapshot() as connection:
-        return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
+        unfinished = jobs.read_open(connection, key)
+    return unfinished[offset : offset + most], Counter(job.state for job in unfinished)
 
 
 @retry_on_conflict
@@ -211,7 +213,10 @@ def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collec
     """Return how far each transcript of the project *key* was learned from, in bytes. Also return the transcripts that
     have jobs, even failed ones. Return None if the project is ignored."""
     with store.read(key) as book:
-        return None if book.stored().is_ignored else (book.cursors(), jobs.known_paths(book.connection, key))
+        if book.stored().is_ignored:
+            return None
+        paths = {job.transcript_path for job in jobs.read_open(book.connection, key) if job.transcript_path}
+        return book.cursors(), paths
 
 
 def _without_secrets(job: Job, why: str) -> str:

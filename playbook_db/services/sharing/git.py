@@ -15,7 +15,7 @@ from playbook_db import files, projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging import file_merge
 from playbook_db.domain.merging.file_merge import Side
-from playbook_db.domain.merging.lineage import KnownVersion, Lineage, Version
+from playbook_db.domain.merging.lineage import Lineage, Version
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import GitError, PlaybookFileError, Remedy
 
@@ -195,7 +195,7 @@ class MirrorVersions:
             versions = []
         self._times = {version.commit: version.time for version in versions}
         known_times = known({*self._times.values()} - {""}) if versions else {}
-        self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
+        self.lineage = Lineage(versions, known_times)
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
         """Return the commits whose versions are included in the version *data*, and its own. *data* is looked for in

@@ -17,7 +17,7 @@ from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
-from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.store import at_hand, quick_sql
 from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store
 from playbook_db.store.sqlite import full_text
@@ -59,6 +59,7 @@ SELECT number, time, source, actor, session_id FROM revisions WHERE playbook_id 
     UNION ALL
     SELECT max(number) FROM revisions WHERE playbook_id = :playbook_id)
 """
+_TEXTS = "SELECT id, text FROM key_points WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key)"
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
 _LAST = "SELECT number, time FROM revisions WHERE playbook_id = :playbook_id ORDER BY number DESC LIMIT 1"
 # No revision shows which points are pinned or resting, or which proposals wait. Proposals have -1 in both columns.
@@ -176,8 +177,7 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     if the whole text was erased, and False if only a part was."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
-            project = hook_sql.find_project(connection, key)
-            points = quick_sql.all_texts(connection, project.id) if project else {}
+            points = dict(connection.execute(_TEXTS, {"key": key}))
     except (OSError, sqlite3.Error, at_hand.UnusableError):
         return {}
     now = {row["id"]: row["text"] for row in rows[key_points]}
