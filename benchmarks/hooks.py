@@ -21,7 +21,8 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks.remind import DEADLINE_S
 from playbook_db.claude_code.hooks.showing import SILENCE
 from playbook_db.services.playbook import edit
-from playbook_db.store.sqlite import dialect
+from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite.dialect import SqliteDialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
 _VOTES_A_REVISION = 20
@@ -155,7 +156,7 @@ def _be_the_worker(path: str) -> None:
     """What the worker leaves after each session: the jobs done, the write-ahead log worked in."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE jobs SET state = 'done' WHERE state = 'queued'")
-    dialect.checkpoint(path, least_bytes=1)
+    SqliteDialect(path).move_log()
 
 
 def hook(python: str, name: str, *, root: Path = sandbox.ROOT) -> list[str]:
@@ -254,7 +255,7 @@ def _add_history(path: str, points: int, rows: int) -> None:
                 for seq in range(1, _VOTES_A_REVISION + 1)
             ),
         )
-        for statement in dialect.statements("triggers.sql"):
+        for statement in files.statements("triggers.sql"):
             connection.execute(statement)
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -38,32 +38,18 @@ def summary(changes: Iterable[Change]) -> str:
 
 
 class PlaybookSource(Protocol):
-    """A stored playbook. A draft reads only the points that it needs from such a source."""
+    """A stored playbook, from which a draft reads only the points that it needs. `PlaybookRepository` explains the
+    methods."""
 
     @property
-    def is_users(self) -> bool:
-        """Whether this is the user's personal playbook."""
-
-    def playbook(self) -> Playbook:
-        """Return the whole playbook."""
-
-    def live_points(self) -> Sequence[KeyPoint]:
-        """Return all live points."""
-
-    def live_point(self, name: str) -> KeyPoint | None:
-        """Return the live point with this *name*, or None."""
-
-    def highest_number(self, prefix: str) -> int:
-        """Return the highest number in the names with *prefix*, or 0. Names of retired points count, too."""
-
-    def last_position(self) -> int:
-        """Return the highest position of a live or retired point."""
-
-    def points_like(self, text: str) -> Sequence[KeyPoint] | None:
-        """Return at least the live points with the same normalized text as *text*. None: they can't be looked up."""
-
-    def names_at(self, section: str, position: int) -> Sequence[str]:
-        """Return the names of the live points at *position* in *section*."""
+    def is_users(self) -> bool: ...
+    def playbook(self) -> Playbook: ...
+    def live_points(self) -> Sequence[KeyPoint]: ...
+    def live_point(self, name: str) -> KeyPoint | None: ...
+    def highest_number(self, prefix: str) -> int: ...
+    def last_position(self) -> int: ...
+    def points_like(self, text: str) -> Sequence[KeyPoint] | None: ...
+    def names_at(self, section: str, position: int) -> Sequence[str]: ...
 
 
 class Draft:
@@ -119,10 +105,6 @@ class Draft:
     def may_have(self, name: str) -> bool:
         """Return whether a point of this playbook may have *name*. Personal playbooks have names of another form."""
         return is_users_name(name) == self._is_users
-
-    def has_text(self, text: str) -> bool:
-        """Return whether a live point has the same normalized text as *text*."""
-        return self.find_text(text) is not None
 
     def find_text(self, text: str) -> KeyPoint | None:
         """Return the first live point with the same normalized text as *text*, or None."""

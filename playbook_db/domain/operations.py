@@ -171,7 +171,7 @@ def _apply(draft: Draft, operation: object) -> None:
 
 def _add(draft: Draft, fields: Mapping[str, Any]) -> None:
     text = _text(fields, "text")
-    if draft.has_text(text):
+    if draft.find_text(text):
         raise _RefusedError("the playbook says this already")
     section = resolve_section(fields.get("section"))
     draft.add(KeyPoint(draft.new_name(section), text, section))

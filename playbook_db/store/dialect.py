@@ -86,10 +86,7 @@ class Dialect(Protocol):
     def search_is_true(self, connection: Connection) -> bool:
         return self.has_search(connection)
 
-    def after_commit(self) -> None:
-        return None
-
-    def tidy(self) -> None:
+    def move_log(self, *, least_bytes: int = 1) -> None:
         return None
 
     def to_disk(self) -> None:

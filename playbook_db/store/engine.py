@@ -27,6 +27,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 P = ParamSpec("P")
 T = TypeVar("T")
 _WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case runs again
+WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # above this size, a commit moves SQLite's write-ahead log into the file
 _SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook holds it; another writer updates the index itself
 
 
@@ -77,7 +78,7 @@ class Store:
         self.has_written = True
         if is_behind:
             self._catch_up_search()
-        self._dialect.after_commit()
+        self._dialect.move_log(least_bytes=WAL_CHECKPOINT_BYTES)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -156,7 +157,7 @@ class Store:
     def tidy(self) -> None:
         """Close all connections. If no other process uses the SQLite file, move its log into the file."""
         self._engine.dispose()
-        self._dialect.tidy()
+        self._dialect.move_log()
 
     def close(self) -> None:
         """Close all connections. If the store is used again, it opens new connections."""

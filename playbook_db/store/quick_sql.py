@@ -326,16 +326,15 @@ def live_points(book: "Reader") -> "list[StoredPoint]":
     return list(map(StoredPoint, rows(book, LIVE_POINTS)))
 
 
-def marks(book: "Reader") -> "dict[str, StoredMarks]":
+def marks(book: "Reader", statement: str = MARKS) -> "dict[str, StoredMarks]":
     """Return the marks of each live point, by name."""
-    return {row[0]: StoredMarks._make(row) for row in rows(book, MARKS)}
+    return {row[0]: StoredMarks._make(row) for row in rows(book, statement)}
 
 
 def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, float]]]") -> "dict[str, StoredMarks]":
     """Return the marks of each live point in the search results *answers*, by name."""
     listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
-    matches = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
-    return {row[0]: StoredMarks._make(row) for row in matches}
+    return marks(book, f"{MARKS} AND k.id IN ({listed})") if listed else {}
 
 
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":

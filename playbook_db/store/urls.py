@@ -2,7 +2,6 @@
 
 import os
 from importlib.util import find_spec
-from typing import Any
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -13,8 +12,9 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 def described(url: URL | str) -> str:
     """Return the database's name in messages: the path of an SQLite file, or the URL without user and password."""
     parsed_url = parsed(url)
-    backend, place = parsed_url.get_backend_name(), _place(parsed_url)
-    plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
+    backend, host, port = parsed_url.get_backend_name(), parsed_url.host, parsed_url.port
+    place = {name: value for name, value in parsed_url.query.items() if name in ("host", "port", "service")}
+    plain = URL.create(backend, host=host, port=port, database=parsed_url.database, query=place)
     return sqlite_path(url) or plain.render_as_string().replace("%2F", "/")
 
 
@@ -67,30 +67,21 @@ def rewrite_of(url: URL | str) -> Remedy:
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
 
-def _place(url: URL) -> dict[str, Any]:
-    return {name: url.query[name] for name in ("host", "port", "service") if name in url.query}
-
-
 def parsed(url: URL | str) -> URL:
     """Return *url* as a URL object that names our driver. Raises SettingError, MissingExtraError."""
     try:
         parsed_url = make_url(url)
-        if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):
-            return _with_driver(parsed_url)
-        parsed_url.get_dialect()
+        if parsed_url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
+            parsed_url.get_dialect()
+            return parsed_url
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise SettingError(
             f"{_without_secrets(url)!r} is not a database that playbook-db can open. "
             "Give the path of an SQLite file, or a URL, with --db or PLAYBOOK_DB_URL."
         ) from None  # the library's message may have the password
-    return parsed_url
-
-
-def _with_driver(url: URL) -> URL:
-    """Return the PostgreSQL *url* with our driver's name. Raises MissingExtraError."""
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
-    return url.set(drivername="postgresql+psycopg")
+    return parsed_url.set(drivername="postgresql+psycopg")
 
 
 def _without_secrets(url: URL | str) -> str:

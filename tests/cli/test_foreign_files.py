@@ -11,8 +11,7 @@ import pytest
 
 from playbook_db.store import at_hand
 from playbook_db.store.at_hand import SCHEMA
-from playbook_db.store.sqlite.dialect import statements
-from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.sqlite.files import open_file, statements
 from tests.cli.conftest import Playbook
 
 pytestmark = pytest.mark.sqlite

@@ -206,19 +206,19 @@ def test_text_is_found_up_to_what_makes_no_difference() -> None:
     """Case, white space and trailing punctuation."""
     draft = a_draft(a_key_point("pat-001", "Use Ruff."))
 
-    assert draft.has_text(" use  ruff")
-    assert not draft.has_text("use mypy")
+    assert draft.find_text(" use  ruff")
+    assert not draft.find_text("use mypy")
 
 
 def test_text_that_left_or_was_reworded_is_no_longer_there() -> None:
     """Only what a live point says counts, also when it was asked for before."""
     draft = a_draft(a_key_point("pat-001", "use ruff"), a_key_point("pat-002", "use mypy"))
-    assert draft.has_text("use ruff")
+    assert draft.find_text("use ruff")
 
     draft.retire("pat-001")
     draft.change(replace(draft["pat-002"], text="use types"), kind="edit")
 
-    assert [draft.has_text(text) for text in ("use ruff", "use mypy", "use types")] == [False, False, True]
+    assert [bool(draft.find_text(text)) for text in ("use ruff", "use mypy", "use types")] == [False, False, True]
 
 
 @given(playbook_values(), st.sets(st.sampled_from(["pat-041", "mis-300", "kpt_077"])), st.booleans(), st.data())
@@ -244,7 +244,7 @@ def test_text_that_a_live_point_says_is_always_known(playbook: Playbook, text: s
     for step in data.draw(st.lists(st.sampled_from(["ask", "add", "reword", "retire", "restore"]), max_size=8)):
         live = names_of(draft)
         if step == "ask":
-            draft.has_text(text)
+            draft.find_text(text)
         elif step == "add":
             draft.add(a_key_point(draft.new_name(PATTERNS), data.draw(few_texts)))
         elif live and step == "reword":
@@ -254,7 +254,7 @@ def test_text_that_a_live_point_says_is_always_known(playbook: Playbook, text: s
         elif step == "restore" and draft.changes and draft.changes[-1].kind == "retire":
             draft.place(draft.changes[-1].point, kind="restore")
 
-    assert draft.has_text(text) == (normalised(text) in {normalised(point.text) for point in draft.points()})
+    assert bool(draft.find_text(text)) == (normalised(text) in {normalised(point.text) for point in draft.points()})
 
 
 def test_counters_stop_where_the_database_does() -> None:

@@ -15,7 +15,7 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, quick_sql
+from playbook_db.store import at_hand, engine, quick_sql
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite import dialect, files
 from tests.databases import put_empty_database
@@ -126,7 +126,7 @@ def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkey
     for number in range(20):
         edit.add(project, f"lesson {number}")
     grown = log.stat().st_size
-    monkeypatch.setattr(dialect, "WAL_CHECKPOINT_BYTES", grown)
+    monkeypatch.setattr(engine, "WAL_CHECKPOINT_BYTES", grown)
 
     edit.add(project, "one more")
 

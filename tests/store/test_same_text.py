@@ -129,8 +129,8 @@ def test_many_changes_at_once_are_compared_in_memory(project: Project, monkeypat
         for number in range(120):
             text = f"advice {number}"
             book.draft.add(a_key_point(f"oth-{number:03d}", text, section="OTHERS"))
-            assert book.draft.has_text(text)
-            assert not book.draft.has_text(f"{text} of another kind")
+            assert book.draft.find_text(text)
+            assert not book.draft.find_text(f"{text} of another kind")
 
     assert len(asked) < 120
 

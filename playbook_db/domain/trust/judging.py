@@ -117,11 +117,14 @@ def judge_operations(
         if index >= operations.MAX_OPERATIONS:
             judged[0].skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
-        evidence, names, is_users = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
-        text = _text(operation, playbooks[-1 if is_users else 0])
+        fields = operation if isinstance(operation, dict) else {}
+        kind, is_users = str(fields.get("type")), operations.is_for_user(operation)
+        evidence, names = _evidence(operation, places), operations.named_points(fields, kind)
+        known = playbooks[-1 if is_users else 0].by_name
+        # An operation without a text removes those of its points.
+        text = operations.text_of(fields, kind) or "\n".join(known[name].text for name in names if name in known)
         trust = operation_trust(text, names, evidence, places)
-        takes_away = isinstance(operation, dict) and operation.get("type") in ("DELETE", "MERGE")
-        if takes_away and not is_against(evidence, places):
+        if kind in ("DELETE", "MERGE") and not is_against(evidence, places):
             trust = FETCHED
         target = -1 if is_users and (names or trust == USER) else 0
         playbook = playbooks[target]
@@ -135,8 +138,8 @@ def judge_operations(
         if refused := operations.apply_operations(draft, [operation]):
             skipped.append(replace(refused[0], index=index))
         elif waits:
-            fields = {key: value for key, value in operation.items() if key not in ("evidence", "scope")}
-            proposed = Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust)
+            own_fields = {key: value for key, value in fields.items() if key not in ("evidence", "scope")}
+            proposed = Proposed(own_fields | {"doubt": doubt(text, names, places)}, evidence, trust)
             judged[target].proposed.append(proposed)
         else:
             judged[target].counting.append(operation)
@@ -151,14 +154,3 @@ def _waits(trust: str, review: Review) -> bool:
 def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
     quotes = item.get("evidence") if isinstance(item, dict) else None
     return tuple(find_evidence(quotes, places)) if isinstance(quotes, list) else ()
-
-
-def _text(operation: Any, playbook: Playbook) -> str:
-    """Return the text that *operation* gives a point. If there is none, return the texts of the points it removes."""
-    text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
-    return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
-
-
-def _names(operation: Any) -> tuple[str, ...]:
-    """Return the names of the points that *operation* changes or removes."""
-    return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

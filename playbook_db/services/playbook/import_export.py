@@ -76,7 +76,7 @@ def propose_notes(project: Project, notes: "Sequence[Note]", *, source: str) -> 
                 Evidence(note.text[:MAX_QUOTE_CHARS], f"{source}, line {note.line}", "files"),
             )
             for note in notes
-            if not book.draft.has_text(note.text) and normalised(note.text) not in retired
+            if not book.draft.find_text(note.text) and normalised(note.text) not in retired
         ]
         return book.add_new_points(new, "files") if new else []
 

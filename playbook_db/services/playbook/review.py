@@ -162,7 +162,7 @@ def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
     if proposal.kind == "DELETE":
         return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()
-    if proposal.kind == "ADD" and draft.has_text(says):
+    if proposal.kind == "ADD" and draft.find_text(says):
         return "the playbook says this already"
     same = [name for name in proposal.names if name in draft and draft[name].text == says]
     return f"{same[0]} says this already" if proposal.kind == "UPDATE" and same else ""

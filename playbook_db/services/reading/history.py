@@ -19,7 +19,7 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.services.reading.sources import HISTORY, Reads
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import log_queries, statistics
-from playbook_db.store.playbook.learning import COUNT_SESSIONS, SOME_SESSIONS, SessionCall
+from playbook_db.store.playbook.learning import SessionCall
 from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation, DayCalls, days_of_calls
@@ -196,10 +196,10 @@ def session_page(
     """Return one page of the sessions that were learned from, newest first, each with its counts. The page has at most
     *most* sessions, from *offset* on. Also return the number of all sessions."""
     with project.store.read(project.key) as book:
-        book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
-        summaries = book.some_sessions(most=most, offset=offset)
-        taught = book.taught([each.session_id for each in summaries])
-        return [(each, Counter(taught[each.session_id])) for each in summaries], book.count_sessions()
+        summaries = quick_sql.sessions(book)
+        on_page = summaries[offset : offset + most]
+        taught = book.taught([each.session_id for each in on_page])
+        return [(each, Counter(taught[each.session_id])) for each in on_page], len(summaries)
 
 
 def session_details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:

@@ -58,9 +58,10 @@ def read(
         row_filter, is_damaged = _filter(book, words, RowFilter(state, section))
         by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
         order = order or by_default
-        is_plain = order == "rank" and row_filter.is_open and book.count_live() > page_rows  # its order has an index
+        # The order by rank has an index.
+        is_plain = order == "rank" and row_filter.is_open and book.stored().live_points > page_rows
         ids = [] if is_plain else listing.ids_of(book, row_filter, order)
-        count = book.count_live() if is_plain else len(ids)
+        count = book.stored().live_points if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows

@@ -93,15 +93,7 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
 ORDER BY id DESC LIMIT 1
 """)
 # A session's time is the time of its first revision, else of its first model call.
-SOME_SESSIONS = f"{quick_sql.SESSIONS} LIMIT :most OFFSET :offset"
 _ONE_SESSION = sql(quick_sql.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
-COUNT_SESSIONS = """
-SELECT count(*) FROM (
-    SELECT session_id FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
-    UNION
-    SELECT session_id FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
-) AS each_one
-"""
 _TAUGHT = sql("""
 SELECT r.session_id, c.kind, count(*)
 FROM revisions AS r JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = r.number
@@ -343,19 +335,10 @@ class LearningRows(PlaybookRows):
         known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
 
-    def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
-        """Return at most *most* sessions that were learned from, newest first, after skipping *offset* sessions."""
-        return [SessionSummary(*row) for row in quick_sql.rows(self, SOME_SESSIONS, most=most, offset=offset)]
-
     def session(self, session_id: str) -> SessionSummary | None:
         """Return the session *session_id*, or None if nothing was learned from it."""
         row = self._execute(_ONE_SESSION, session_id=session_id).first()
         return SessionSummary(*row) if row else None
-
-    def count_sessions(self) -> int:
-        """Return the number of sessions that were learned from."""
-        ((count,),) = quick_sql.rows(self, COUNT_SESSIONS)
-        return int(count)
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
         """Count the changes that each session made, by kind, and its votes, by tag. Changes by votes aren't counted."""

@@ -1,13 +1,12 @@
 """Read one page of a list of points. Only a search for parts of words reads the texts of all points."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
-from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
@@ -48,11 +47,13 @@ _THEN = """
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
 _ROWS = f"""
-SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.resting, k.forgotten,
+SELECT k.id, k.name, s.name, k.text, k.helpful, k.harmful, k.pinned, k.resting, k.forgotten,
        k.created_in, b.time, k.confirmed_at, k.retired_in, k.retired_reason,
        {SESSIONS_SHOWN}, {SESSIONS_CITED}, {SESSIONS_IGNORED},
-       coalesce({_THEN.format(counter="helpful")}, 0), coalesce({_THEN.format(counter="harmful")}, 0)
+       k.helpful - coalesce({_THEN.format(counter="helpful")}, 0),
+       k.harmful - coalesce({_THEN.format(counter="harmful")}, 0)
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
+JOIN sections AS s ON s.slug = k.section
 WHERE k.playbook_id = :playbook_id AND k.id IN :ids
 """
 _MOST_WORDS = 8  # in one search for parts of texts
@@ -60,7 +61,8 @@ _MOST_WORDS = 8  # in one search for parts of texts
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """A point in a list. `helpful_then` and `harmful_then` are its votes at an earlier time."""
+    """A point in a list. `newly_helpful` and `newly_harmful` are its votes since an earlier time, below 0 if votes were
+    undone. `pinned`, `resting` and `forgotten` are 1 or 0."""
 
     id: int
     name: str
@@ -68,9 +70,9 @@ class PointRow:
     text: str
     helpful: int
     harmful: int
-    pinned: bool
-    resting: bool
-    forgotten: bool
+    pinned: int
+    resting: int
+    forgotten: int
     created_in: int
     created_at: str
     confirmed_at: str | None
@@ -79,18 +81,8 @@ class PointRow:
     sessions_shown: int
     sessions_cited: int
     sessions_ignored: int
-    helpful_then: int
-    harmful_then: int
-
-    @property
-    def newly_helpful(self) -> int:
-        """The increase in helpful votes since that earlier time. The number is below 0 if votes were undone."""
-        return self.helpful - self.helpful_then
-
-    @property
-    def newly_harmful(self) -> int:
-        """The increase in harmful votes since that earlier time."""
-        return self.harmful - self.harmful_then
+    newly_helpful: int
+    newly_harmful: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +121,7 @@ def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[Po
     """Return the points *ids* in the same order, each with its votes now and at the time *since*."""
     if not ids:
         return []
-    point_rows = map(_row, _run(book, _ROWS, ids, since=since))
-    by_id = {row.id: row for row in point_rows}
+    by_id = {row.id: row for row in (PointRow(*row) for row in _run(book, _ROWS, ids, since=since))}
     return [by_id[number] for number in ids]
 
 
@@ -156,14 +147,3 @@ def _run(book: PlaybookRepository, statement: str, ids: Sequence[int] | None, **
     if ids is not None:
         prepared, values = prepared.bindparams(bindparam("ids", expanding=True)), {**values, "ids": list(ids)}
     return book.connection.execute(prepared, {"playbook_id": book.playbook_id, **values})
-
-
-def _row(row: Sequence[Any]) -> PointRow:
-    point = PointRow(*row)
-    return replace(
-        point,
-        section=SLUG_SECTIONS[point.section],
-        pinned=bool(point.pinned),
-        resting=bool(point.resting),
-        forgotten=bool(point.forgotten),
-    )

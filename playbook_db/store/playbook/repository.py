@@ -292,7 +292,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
         """Return all live points with the `normalised` text of *text*, and perhaps others. Return None if the index
         can't tell."""
-        ids = self.ids_like(text, self.count_live())
+        ids = self.ids_like(text, self.stored().live_points)
         if ids is None:
             return None
         listed = ",".join(map(str, ids)) or "NULL"
@@ -305,11 +305,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def ranked_points(self) -> RankedPoints:
         """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
         ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
-        return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
-
-    def count_live(self) -> int:
-        """Return the number of live points."""
-        return self.stored().live_points
+        return RankedPoints(ranked, self.stored().live_points, self.last_time or "", is_users=self.is_users)
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """Return the retired point *name*, or None if there is no such point."""

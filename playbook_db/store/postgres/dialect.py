@@ -38,7 +38,6 @@ _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
-_HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _VERSION = """
 SELECT max(version_num) AS version,
@@ -241,8 +240,7 @@ class PostgresDialect(Dialect):
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": number}
         if connection.execute(lock, of_playbook).first():
             return int(number)
-        if not connection.scalar(_HAS_HEAD, of_playbook):
-            connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
+        connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:

@@ -88,7 +88,7 @@ def take(path: str, kind: str, *, now: datetime) -> Backup:
     """Back up the database file *path*. If a text is forgotten meanwhile, start again. Raises BackupError,
     DamagedError."""
     folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
-    beginning = os.path.join(folder, f"{_stem(path)}-{taken_at:{_STAMP}}")
+    beginning = os.path.join(folder, f"{backups_of(path)[1]}-{taken_at:{_STAMP}}")
     end = ".db" if kind == BY_HAND else f".{kind}.db"
     while True:
         with copied(path, folder) as partial:
@@ -147,7 +147,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
     """Make a checked temporary copy of the database file *path* in *folder*. Only the copy's owner can read it. A file
     *at rest* isn't changed, and is checked more thoroughly. Raises BackupError, DamagedError."""
     with _explained(folder, "can't be written"):
-        handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
+        handle, partial = tempfile.mkstemp(prefix=f".{backups_of(path)[1]}-", suffix=_PARTIAL, dir=folder)
         os.close(handle)
     try:
         with _explained(path, "can't be copied"):
@@ -193,10 +193,6 @@ def _erasures_in(path: str, access: Access) -> int:
 
 def _explained(where: str, problem: str) -> AbstractContextManager[None]:
     return files.explained(where, problem, kind=BackupError, end="No backup was made.", of_files=True)
-
-
-def _stem(path: str) -> str:
-    return backups_of(path)[1]
 
 
 def _files_of(path: str, pattern: str) -> list[str]:

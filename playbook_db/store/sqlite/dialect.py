@@ -42,7 +42,6 @@ _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # between tries to get the write lock; the sleep is random
 _connected: set[str] = set()  # the files that this process has connected to
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
-WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # above this size, a commit moves the write-ahead log into the file
 
 
 class SqliteDialect(Dialect):
@@ -212,7 +211,7 @@ class SqliteDialect(Dialect):
         """Create the views, triggers, full-text index and planner's statistics of this version."""
         full_text.make(connection.exec_driver_sql)
         for file_name in _FILES:
-            for statement in statements(file_name):
+            for statement in files.statements(file_name):
                 connection.exec_driver_sql(statement)
 
     def distribute(self) -> tuple[int, int, bool]:
@@ -320,13 +319,25 @@ class SqliteDialect(Dialect):
 
     # The write-ahead log.
 
-    def after_commit(self) -> None:
-        """Move the write-ahead log into the file if the log is long."""
-        checkpoint(self.path, least_bytes=WAL_CHECKPOINT_BYTES)
+    def move_log(self, *, least_bytes: int = 1) -> None:
+        """Move a write-ahead log of *least_bytes* or more into the file unless other processes use the file. A lock
+        keeps out other checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint."""
+        try:
+            if os.path.getsize(f"{self.path}-wal") < least_bytes:
+                return
+        except OSError:
+            return
+        from filelock import FileLock, Timeout
 
-    def tidy(self) -> None:
-        """Move the write-ahead log into the file unless other processes use the file."""
-        checkpoint(self.path)
+        try:
+            with (
+                FileLock(f"{self.path}.checkpoint.lock", timeout=0, mode=0o600),
+                files.explained(self.path),
+                closing(open_file(self.path, "write", wait_s=0)) as connection,
+            ):
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as possible without a wait
+        except (Timeout, DatabaseBusyError):  # another process has the file; the next checkpoint does it
+            return
 
     def to_disk(self) -> None:
         """Wait until the write-ahead log is saved to disk. Commits don't wait for that."""
@@ -341,7 +352,7 @@ class SqliteDialect(Dialect):
             "synchronous = NORMAL",
             f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
             "cache_size = -32768",  # KiB at most; with the default of 2 MB, a large import would spill its pages
-            "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
+            "wal_autocheckpoint = 0",  # one checkpointer at a time, see move_log()
         )
         _connected.add(self.path)
         try:
@@ -419,37 +430,3 @@ def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
             structure = fresh.structure(connection)
         engine.dispose()
         return structure
-
-
-def statements(file_name: str) -> list[str]:
-    """Return the SQL statements in a file of the store, such as `views.sql`."""
-    complete, statement = [], ""
-    sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
-    for line in sql.splitlines(keepends=True):
-        if statement or not (line.startswith("--") or line.isspace()):
-            statement += line
-        if sqlite3.complete_statement(statement):
-            complete.append(statement.strip().rstrip(";"))
-            statement = ""
-    return complete
-
-
-def checkpoint(path: str, *, least_bytes: int = 1) -> None:
-    """Move a write-ahead log of *least_bytes* or more into the file unless other processes use the file. A lock keeps
-    out other checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint."""
-    try:
-        if os.path.getsize(f"{path}-wal") < least_bytes:
-            return
-    except OSError:
-        return
-    from filelock import FileLock, Timeout
-
-    try:
-        with (
-            FileLock(f"{path}.checkpoint.lock", timeout=0, mode=0o600),
-            files.explained(path),
-            closing(open_file(path, "write", wait_s=0)) as connection,
-        ):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as possible without a wait
-    except (Timeout, DatabaseBusyError):  # another process has the file; the next checkpoint does it
-        return

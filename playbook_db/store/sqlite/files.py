@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from typing import BinaryIO, Literal
+from importlib import resources
+from typing import Literal
 from urllib.parse import quote
 
 from playbook_db import platforms, settings
@@ -220,6 +221,19 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
         new.backup(live, pages=max(1, pages // 4), progress=at_step, sleep=_RETRY_AFTER_S)
 
 
+def statements(file_name: str) -> list[str]:
+    """Return the SQL statements in a file of the store, such as `views.sql`."""
+    complete, statement = [], ""
+    sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
+    for line in sql.splitlines(keepends=True):
+        if statement or not (line.startswith("--") or line.isspace()):
+            statement += line
+        if sqlite3.complete_statement(statement):
+            complete.append(statement.strip().rstrip(";"))
+            statement = ""
+    return complete
+
+
 # Replace a damaged database with a new file. The damaged file is renamed with its log, and never written. First it gets
 # a second name, so that the next process can recognize and undo an unfinished replacement.
 
@@ -284,10 +298,10 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
     aside = _free_name(path, now)
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        with _held(path) as damaged:
+        with _held(path):
             if state_of(path) != copied:
                 return None
-            _name_again(path, aside, damaged)
+            os.link(path, aside)
             # The log must move first: SQLite would use it for the new file.
             _move_log(path, aside)
             to_disk(folder)
@@ -318,7 +332,7 @@ def _move_log(path: str, aside: str) -> None:
 
 
 @contextmanager
-def _held(path: str) -> Iterator[BinaryIO]:
+def _held(path: str) -> Iterator[None]:
     """Lock the file *path* so that no other connection uses it in the `with` block."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # creates the file if only its log exists
@@ -326,17 +340,7 @@ def _held(path: str) -> Iterator[BinaryIO]:
             if time.monotonic() > deadline:
                 raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
             time.sleep(random.uniform(*_RETRY_SWAP_AFTER_S))  # noqa: S311 - no secret hangs on it
-        yield file
-
-
-def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
-    """Give *path* the second name *aside*. If the file system has no links, copy the open file *damaged*."""
-    try:
-        os.link(path, aside)
-    except OSError:
-        with open(aside, "xb") as copy:  # from the open file: closing a second one would drop the locks
-            shutil.copyfileobj(damaged, copy)
-        to_disk(aside)
+        yield
 
 
 def _free_name(path: str, now: datetime) -> str:

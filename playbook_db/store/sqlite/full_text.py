@@ -4,12 +4,9 @@ Each migration rebuilds the index and the views. Triggers only record which poin
 SQLite have no FTS5. The next process with FTS5 updates the index.
 """
 
-from importlib import resources
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from playbook_db.store.sqlite import files
 
 TABLE = "point_search"
 VIEW = "search_texts"
@@ -41,20 +38,20 @@ _HAS_FTS5 = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
 _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
-def can_index(execute: "Any") -> bool:
+def can_index(execute: Any) -> bool:
     """Return whether this version of SQLite has FTS5. *execute* runs a statement on a connection."""
     return execute(_HAS_FTS5).fetchone() is not None
 
 
-def is_behind(execute: "Any") -> bool:
+def is_behind(execute: Any) -> bool:
     """Return whether the index lacks some changes of points."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
-def make(execute: "Any") -> bool:
+def make(execute: Any) -> bool:
     """Delete the index, and build a new one from the points. Return whether this version of SQLite can do that. If not,
     all points wait for a version with FTS5, and there is no index until then."""
-    for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
+    for statement in (*_DROPPED, *files.statements("search.sql"), f"DELETE FROM {WAITING}"):
         execute(statement)
     can = can_index(execute)
     for statement in _CREATE if can else (f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}",):
@@ -62,7 +59,7 @@ def make(execute: "Any") -> bool:
     return can
 
 
-def catch_up(execute: "Any") -> None:
+def catch_up(execute: Any) -> None:
     """Add all waiting changes to the index. Build the index if it is missing."""
     if execute(_DEFINITION).fetchone() is None:
         make(execute)
@@ -71,7 +68,7 @@ def catch_up(execute: "Any") -> None:
         execute(statement)
 
 
-def is_true(execute: "Any") -> bool:
+def is_true(execute: Any) -> bool:
     """Update the index. Return whether it then matches the live points. A mismatch may raise the driver's error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
@@ -81,13 +78,7 @@ def is_true(execute: "Any") -> bool:
     return True
 
 
-def cut_off(execute: "Any") -> None:
+def cut_off(execute: Any) -> None:
     """Remove the index without reading its pages. They stay in the file until the file is rewritten."""
     for statement in _CUT_OFF:
         execute(statement)
-
-
-def _prepared() -> "Iterator[str]":
-    text = resources.files("playbook_db.store").joinpath("search.sql").read_text(encoding="utf-8")
-    code = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
-    return (statement.strip() for statement in code.split(";") if statement.strip())

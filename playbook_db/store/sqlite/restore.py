@@ -85,7 +85,7 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
             files.put_over(
                 partial, path, before=lambda: paths.append(backups.take(path, backups.BEFORE_RESTORE, now=now).path)
             )
-            dialect.tidy()
+            dialect.move_log()
             return Replaced(backup=paths[0])
         if not os.path.lexists(path):
             moved = files.move_leftovers(path, now=now)

@@ -41,7 +41,6 @@ _KINDS = {
 # Indexes that still contain keys and names if the page of a row is lost.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
-_OWN_ROW_WITH_HEAD = 9  # the number of values in a row of `playbooks` before schema 5
 
 Row = dict[str, Any]
 
@@ -302,8 +301,6 @@ def _row_of(table: Table, record: Record) -> Row | None:
     columns, least = _columns(table)
     values = record.values
     if table in (tables.playbooks, tables.heads) and values and values[0] is None:
-        if len(values) == _OWN_ROW_WITH_HEAD:
-            values = (*values[:3], *values[5:8]) if table is tables.playbooks else (None, *values[3:5], values[8])
         values = (record.rowid, *values[1:])
     if not least <= len(values) <= len(columns):
         return None
@@ -343,8 +340,6 @@ def _roots(pages: Pages) -> dict[str, int]:
             match record.values:
                 case ("table" | "index", str(name), str(), int(root), _):
                     roots.setdefault(name, root)
-    if "playbooks" in roots:
-        roots.setdefault("heads", roots["playbooks"])
     return roots
 
 

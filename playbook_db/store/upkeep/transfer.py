@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, insert, select, update
@@ -67,8 +67,8 @@ def _copy_history(source: Connection, target: Connection, old: int, new: int) ->
         _insert(target, tables.revisions, new, [revision])
         _insert(target, tables.key_points, new, born.pop(number, ()))
         for table in _OF_REVISIONS:
-            _insert(target, table, new, parts[table](number))
-        erased = parts[tables.erasures](number)
+            _insert(target, table, new, parts[table].pop(number, ()))
+        erased = parts[tables.erasures].pop(number, [])
         _insert(target, tables.erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
         open_erasures += erased
     for point in points:
@@ -104,11 +104,12 @@ def _key(table: Table) -> list[str]:
     return [column.name for column in table.primary_key.columns if column.name != "playbook_id"]
 
 
-def _by_revision(connection: Connection, table: Table, playbook_id: int) -> Any:
-    """Return a function that returns the rows of a revision. Each revision's rows are returned only once."""
-    ordered = sorted(_rows(connection, table, playbook_id), key=lambda row: row["revision"])
-    rows = {number: list(same) for number, same in groupby(ordered, key=lambda row: row["revision"])}
-    return lambda number: rows.pop(number, [])
+def _by_revision(connection: Connection, table: Table, playbook_id: int) -> dict[int, list[Row]]:
+    """Return the rows of each revision, by the revision's number."""
+    rows: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in _rows(connection, table, playbook_id):
+        rows[row["revision"]].append(row)
+    return rows
 
 
 def _insert(connection: Connection, table: Table, playbook_id: int, rows: Any) -> None:
