@@ -4,6 +4,7 @@ Keys and their order are a promise: keys may be added, but none is renamed or re
 service, so that a command that only reads starts at once.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -176,8 +177,6 @@ def undo_record(undone: "undo.UndoResult", *, dry_run: bool) -> Record:
 
 def forget_record(forgotten: "forget.Forgotten", *, dry_run: bool) -> Record:
     """The erased texts and files (`forget`)."""
-    from playbook_db.store.playbook.erasure import count_by_column
-
     return {
         "dry_run": dry_run,
         "playbooks": [
@@ -186,7 +185,7 @@ def forget_record(forgotten: "forget.Forgotten", *, dry_run: bool) -> Record:
                 "revision": erasure.revision,
                 "forgotten": list(erasure.names),
                 "shortened": [point.name for point in erasure.shortened],
-                "fields": count_by_column(erasure.fields),
+                "fields": dict(sorted(Counter(field.name for field in erasure.fields).items())),
                 "revisions": list(erasure.revisions),
             }
             for key, erasure in forgotten.erasures.items()

@@ -82,7 +82,7 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
 def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
     """Yield the differences, line by line."""
     yield click.style(folded(f"{one_line(before.title)} -> {one_line(after.title)}"), fg="yellow")
-    if comparison.is_empty:
+    if not any(comparison):
         yield "no differences"
     for placed in comparison.added:
         yield from _whole("added", "green", placed.point)

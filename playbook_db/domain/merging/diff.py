@@ -58,11 +58,6 @@ class Comparison(NamedTuple):
     voted: tuple[Pair, ...]
     keys: tuple[KeyChange, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing differs."""
-        return not (self.added or self.retired or self.reworded or self.moved or self.voted or self.keys)
-
 
 class Piece(NamedTuple):
     """A part of a text before and after a change. Both are equal if this part didn't change."""

@@ -13,7 +13,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.draft import Draft, summary
 from playbook_db.domain.exact_json import read_json, write_json
 from playbook_db.domain.merging import merge
-from playbook_db.domain.playbook import Header, Playbook, RetiredPoint
+from playbook_db.domain.playbook import Playbook, RetiredPoint
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import read_timestamp, timestamp
 
@@ -50,7 +50,9 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
     draft = Draft(replace(our_playbook, spent=frozenset(retired)))
     if before is None:
         notes = merge.merge_two_way(draft, their_playbook, retired)
-        header = _with_new_keys(our_playbook.header, their_playbook.header)
+        our_fields, their_fields = dict(our_playbook.header.fields), dict(their_playbook.header.fields)
+        new_fields = our_fields | their_fields | our_fields  # ours first; of a key that both have, our value
+        header = replace(our_playbook.header, fields=tuple(new_fields.items()))
     else:
         notes = merge.merge_three_way(draft, before, their_playbook, retired, was_erased_since=ancestor is not None)
         header = merge.merge_headers(before.header, our_playbook.header, their_playbook.header)
@@ -68,11 +70,6 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
     stamped = header.stamped(_time_of_merge(*times, seed=ours.data + theirs.data) or header.get("last_updated"))
     text = playbook_file.encode(replace(merged, header=stamped), layout=layout, extras=extras)
     return FileMerge(text.encode("utf-8"), (f"brought into ours: {summary(draft.changes)}", *notes, *warnings))
-
-
-def _with_new_keys(ours: Header, theirs: Header) -> Header:
-    known = dict(ours.fields)
-    return replace(ours, fields=ours.fields + tuple((key, value) for key, value in theirs.fields if key not in known))
 
 
 def _merge_extras(

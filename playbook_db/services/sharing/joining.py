@@ -137,7 +137,7 @@ class Joining:
     def _merge(self, *, dry_run: bool = False) -> RevisionResult | None:
         with self.own.store.read(self.own.key) as own, self.server.write(self.name, dry_run=dry_run) as book:
             if not dry_run:
-                memberships.add_cursors(book, memberships.cursors(own))
+                memberships.copy_cursors(own, book)
             return merge_own(own, book) if self.known is None else None
 
     @retry_on_conflict

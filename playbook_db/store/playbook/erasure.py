@@ -5,7 +5,6 @@ transaction `erase` inserts that row and sets `finished_at`. The row stays as a 
 """
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -141,11 +140,6 @@ def find(
                 after_erasing = _erased(eraser, names, column, before, point_id)
                 if after_erasing != before:
                     yield Field(table.name, column.name, tuple(row[: len(key)]), revision, before, after_erasing)
-
-
-def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
-    """Count *fields* by `Field.name`."""
-    return dict(sorted(Counter(field.name for field in fields).items()))
 
 
 def erase(

@@ -17,7 +17,6 @@ from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
 from playbook_db.store.quick_sql import IS_WEAK, SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
-_NAMES_AT_ONCE = 500  # names in one statement
 _MOVE_CURSOR = sql("""
 INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
 VALUES (:playbook_id, :path, :session_id, :offset, :last_uuid, :first_uuid, :now)
@@ -29,10 +28,10 @@ SET session_id = excluded.session_id, learned_offset = excluded.learned_offset, 
 _CITE = sql("""
 INSERT INTO citations (playbook_id, session_id, point_id, chunks, time)
 SELECT :playbook_id, :session_id, id, 1, :now FROM key_points
-WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
+WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET chunks = citations.chunks + 1, time = excluded.time
-""").bindparams(bindparam("names", expanding=True))
+""")
 _TRY = sql("""
 INSERT INTO trials (playbook_id, session_id, point_id, held_back, followed, ignored, failed_calls, time)
 VALUES (:playbook_id, :session_id, :point_id, :held_back, :followed, :ignored, :failed_calls, :now)
@@ -49,8 +48,8 @@ WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM js
 """)
 _NOTE_USE = sql("""
 UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
-    SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
-""").bindparams(bindparam("names", expanding=True))
+    SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)))
+""")
 # The votes that a session cast itself, without undone ones.
 _VOTED_ON = sql(f"""
 SELECT k.name, v.tag FROM revisions AS r
@@ -59,8 +58,9 @@ JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = v.point_id
 WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit' AND {IN_FORCE}
 """)
 _WAKE = sql("""
-UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
-""").bindparams(bindparam("names", expanding=True))
+UPDATE key_points SET resting = 0
+WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND resting = 1
+""")
 # Points whose last votes were all harmful, and that got a harmful vote after a revision. Weak votes don't count.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
@@ -206,20 +206,15 @@ class LearningRows(PlaybookRows):
 
     def cursor(self, path: str) -> tuple[int, str | None]:
         """Return the result of `learned_to`, and the uuid of the transcript's first entry, if known."""
-        query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
-            transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
-        )
-        row = self.connection.execute(query).first()
+        query = select(transcripts.c.learned_offset, transcripts.c.first_uuid)
+        row = self.connection.execute(query.filter_by(playbook_id=self.playbook_id, path=as_text(path))).first()
         return (row.learned_offset, row.first_uuid) if row else (0, None)
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
         """Return the byte up to which each transcript has been learned from, by path. With *first_uuid*, return only
         transcripts whose first entry has this uuid."""
-        query = select(transcripts.c.path, transcripts.c.learned_offset).where(
-            transcripts.c.playbook_id == self.playbook_id
-        )
-        if first_uuid is not None:
-            query = query.where(transcripts.c.first_uuid == first_uuid)
+        query = select(transcripts.c.path, transcripts.c.learned_offset).filter_by(playbook_id=self.playbook_id)
+        query = query if first_uuid is None else query.filter_by(first_uuid=first_uuid)
         return {as_path(path): offset for path, offset in self.connection.execute(query)}
 
     def move_cursor(
@@ -232,15 +227,14 @@ class LearningRows(PlaybookRows):
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
         """Record that a chunk of the session cited the live or retired points *names*. A citation ends a point's rest.
         Skip points that this transaction added."""
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            some = names[start : start + _NAMES_AT_ONCE]
-            self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
-            self.note_use(some)
+        listed = json.dumps(list(names))
+        self._execute(_CITE, names=listed, session_id=session_id, revision=self.revision, now=self.now)
+        self.note_use(names)
 
     def note_use(self, names: Sequence[str]) -> None:
         """Record a use of the points *names*. A use ends a point's rest, and resets its count of unused showings."""
-        self._execute(_NOTE_USE, names=names)
-        self._execute(_WAKE, names=names)
+        for statement in (_NOTE_USE, _WAKE):
+            self._execute(statement, names=json.dumps(list(names)))
 
     def rest_points(self) -> None:
         """Mark live points as resting if their last votes were harmful, and this transaction added a harmful vote. A

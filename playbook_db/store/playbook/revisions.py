@@ -17,7 +17,6 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, undone_ranges, votes
 
-_FEW = 500  # names to look up one by one; for more names, all are read
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
 _UPDATE_POINT = sql("""
 UPDATE key_points
@@ -41,10 +40,10 @@ _NO_LONGER_UNDONE = sql("DELETE FROM undone_ranges WHERE playbook_id = :playbook
     bindparam("undos", expanding=True)
 )
 _HIGHEST_ID = sql("SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id")
-_ALL_IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id")
-_IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names").bindparams(
-    bindparam("names", expanding=True)
-)
+_IDS = sql("""
+SELECT name, id FROM key_points
+WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names))
+""")
 
 
 def _more_points(changed: Sequence[Change]) -> int:
@@ -180,8 +179,7 @@ class RevisionWriter(PlaybookRows):
         new = {change.point.name for change in changed if change.kind == "add"}
         unknown = names.keys() - self._ids.keys() - new
         if unknown:
-            known = self._execute(_IDS, names=list(unknown)) if len(unknown) <= _FEW else self._execute(_ALL_IDS)
-            self._ids.update(known.all())
+            self._ids.update(self._execute(_IDS, names=json.dumps(list(unknown))).all())
         if new:
             last = self._highest_id if self._highest_id is not None else self._execute(_HIGHEST_ID).scalar_one()
             self._ids |= {name: number for number, name in enumerate(filter(new.__contains__, names), last + 1)}

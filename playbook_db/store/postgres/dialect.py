@@ -3,7 +3,7 @@
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any
@@ -24,7 +24,7 @@ from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
 from playbook_db.store.postgres.errors import explained
-from playbook_db.store.postgres.grants import become_owner
+from playbook_db.store.postgres.grants import become_owner, run
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import patience
 from playbook_db.store.urls import described
@@ -213,11 +213,12 @@ class PostgresDialect(Dialect):
         """Drop the objects of `make_views_and_triggers`, but none that people added. From here on the transaction has
         the rights of the tables' owner."""
         become_owner(connection)
+        distributed.let_citus(connection)
         triggers = [f"DROP TRIGGER {trigger}" for trigger in connection.scalars(_TRIGGERS)]
-        _run(connection, (*triggers, *dropping_statements()))
+        run(connection, *triggers, *dropping_statements())
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        _run(connection, making_statements())
+        run(connection, *making_statements())
 
     def distribute(self) -> tuple[int, int, bool]:
         """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number
@@ -286,7 +287,8 @@ class PostgresDialect(Dialect):
         """Drop the full-text index and its functions, and create them again."""
         become_owner(connection)
         files = ("postgres/search.sql",)
-        _run(connection, (*dropping_statements(files), *making_statements(files)))
+        distributed.let_citus(connection)
+        run(connection, *dropping_statements(files), *making_statements(files))
         return True
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
@@ -333,13 +335,6 @@ class _Number(Loader):
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
         return int(text) if text.lstrip("-").isdigit() else float(text)
-
-
-def _run(connection: Connection, statements: Iterable[str]) -> None:
-    distributed.let_citus(connection)
-    driver = connection.connection.dbapi_connection
-    for statement in statements:
-        driver.execute(statement)  # type: ignore[union-attr]
 
 
 def _about(number: int, questions: Sequence[Question]) -> list[Question]:

@@ -4,7 +4,7 @@
 tables refer to. So references, views and triggers are dropped and created again, in the same transaction.
 """
 
-from sqlalchemy import Connection, ForeignKeyConstraint
+from sqlalchemy import Connection
 from sqlalchemy import text as sql
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
@@ -69,7 +69,12 @@ def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
 
 def _spread(connection: Connection, names: list[str]) -> None:
     whole = {table.name for table in _WHOLE}
-    between = [each for each in _references() if not {each.table.name, each.referred_table.name}.isdisjoint(names)]
+    between = [  # foreign keys between distributed tables
+        reference
+        for table in metadata.sorted_tables
+        for reference in sorted(table.foreign_key_constraints, key=lambda each: str(each.name))
+        if reference.referred_table not in _WHOLE and not {table.name, reference.referred_table.name}.isdisjoint(names)
+    ]
     for reference in between:
         connection.execute(DropConstraint(reference))
     for name in names:
@@ -83,13 +88,3 @@ def _spread(connection: Connection, names: list[str]) -> None:
         connection.exec_driver_sql(f"SELECT truncate_local_data_after_distributing_table('{name}')")
     for reference in between:
         connection.execute(AddConstraint(reference))
-
-
-def _references() -> list[ForeignKeyConstraint]:
-    """Return the foreign keys from one distributed table to another."""
-    return [
-        reference
-        for table in metadata.sorted_tables
-        for reference in sorted(table.foreign_key_constraints, key=lambda each: str(each.name))
-        if reference.referred_table not in _WHOLE
-    ]

@@ -91,7 +91,7 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
         owner = connection.execute(_OWNER).one()
     elif to.oid != owner.oid:
-        _run(connection, *_revoked(connection, to.name, owner), *_grant_statements(connection, to.name, owner, right))
+        run(connection, *_revoked(connection, to.name, owner), *_grant_statements(connection, to.name, owner, right))
         if right == "owner":
             _membership(connection, owner, f"GRANT {owner.name} TO {to.name}")
         elif connection.scalar(_IS_MEMBER, {"role": to.oid, "owner": owner.oid}):
@@ -114,7 +114,7 @@ def become_owner(connection: Connection) -> None:
             f"The tables of {dialect_of(connection).where} belong to {owner.rolname}; no other user may migrate them. "
             "Ask that user to make you an owner: playbook db grant ROLE owner"
         )
-    _run(connection, f"SET LOCAL ROLE {owner.name}")
+    run(connection, f"SET LOCAL ROLE {owner.name}")
 
 
 def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
@@ -146,15 +146,15 @@ def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
     """Let only the owner create tables and functions in our schema. Before PostgreSQL 15 everybody may create them in
     `public`."""
     if connection.scalar(_ALL_MAY_MAKE):
-        _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
-        _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
+        run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
+        run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
         if not connection.scalar(_ALL_MAY_MAKE):
             yield f"from now on only {owner.rolname} and the schema's owner can create tables in {owner.schema}"
 
 
 def _membership(connection: Connection, owner: Row[Any], statement: str) -> None:
     try:
-        _run(connection, statement)
+        run(connection, statement)
     except InsufficientPrivilege:  # since PostgreSQL 16 users can't even grant their own role
         raise ServerError(
             f"You may not grant or revoke the role {owner.rolname}. Nothing was changed. Ask a superuser of the server "
@@ -166,15 +166,15 @@ def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
     """Make *to* the owner of all our objects. Grant the existing rights again as the new owner."""
     granted = [(str(name), bool(writes)) for name, writes in connection.execute(_GRANTEES) if name != owner.name]
     for name, _ in granted:
-        _run(connection, *_revoked(connection, name, owner))
-    _run(connection, *(f"ALTER TABLE {name} OWNER TO {to.name}" for name in (*_tables(), *connection.scalars(_VIEWS))))
+        run(connection, *_revoked(connection, name, owner))
+    run(connection, *(f"ALTER TABLE {name} OWNER TO {to.name}" for name in (*_tables(), *connection.scalars(_VIEWS))))
     for kind, names in (("ROUTINE", _ROUTINES), ("TEXT SEARCH DICTIONARY", _DICTIONARIES)):
-        _run(connection, *(f"ALTER {kind} {name} OWNER TO {to.name}" for name in connection.scalars(names).all()))
-    _run(connection, f"GRANT USAGE, CREATE ON SCHEMA {owner.schema} TO {to.name}")
+        run(connection, *(f"ALTER {kind} {name} OWNER TO {to.name}" for name in connection.scalars(names).all()))
+    run(connection, f"GRANT USAGE, CREATE ON SCHEMA {owner.schema} TO {to.name}")
     now = connection.execute(_OWNER).one()
     for name, writes in granted:
         if name != to.name:
-            _run(connection, *_grant_statements(connection, name, now, "member" if writes else "reader"))
+            run(connection, *_grant_statements(connection, name, now, "member" if writes else "reader"))
 
 
 def _tables() -> list[str]:
@@ -210,7 +210,8 @@ def _by_default(owner: Row[Any]) -> str:
     return f"ALTER DEFAULT PRIVILEGES FOR ROLE {owner.name} IN SCHEMA {owner.schema}"
 
 
-def _run(connection: Connection, *statements: str) -> None:
+def run(connection: Connection, *statements: str) -> None:
+    """Run *statements* one by one, as Citus needs it."""
     driver = connection.connection.dbapi_connection  # not through SQLAlchemy: a name may contain %
     for statement in statements:
         driver.execute(statement)  # type: ignore[union-attr]

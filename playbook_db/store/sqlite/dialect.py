@@ -110,11 +110,6 @@ class SqliteDialect(Dialect):
         """Translate the driver's errors into errors of `playbook_db`."""
         return files.explained(self.where)
 
-    @property
-    def lock_path(self) -> str:
-        """The path of the file to lock before the schema or the whole content is replaced."""
-        return f"{self.path}.upgrade.lock"
-
     # The schema of the file.
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
@@ -191,7 +186,7 @@ class SqliteDialect(Dialect):
         """Prevent other processes from replacing the schema or the whole content in the `with` block."""
         from filelock import FileLock
 
-        with FileLock(self.lock_path, mode=0o600):
+        with FileLock(files.lock_path(self.path), mode=0o600):
             yield
 
     def back_up_before_migration(self, version: int) -> str:

@@ -138,6 +138,11 @@ def has_log(path: str) -> bool:
     return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
+def lock_path(path: str) -> str:
+    """Return the path of the file to lock before the schema or the whole content of the database *path* is replaced."""
+    return f"{path}.upgrade.lock"
+
+
 @contextmanager
 def without_new_log(path: str) -> Iterator[None]:
     """Remove log files that a reader of the database *path* creates. The reader itself can't remove them."""

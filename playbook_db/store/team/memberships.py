@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
@@ -175,15 +174,9 @@ def add_showings(book: PlaybookRepository, showings: list[Showing]) -> None:
         book.connection.execute(_ADD_SHOWING, {"playbook_id": book.playbook_id, **asdict(showing)})
 
 
-def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
-    """Return the cursor of each transcript: the position up to which it was learned from."""
-    rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
-    return [dict(row) for row in rows.mappings()]
-
-
-def add_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
-    """Store the cursors of transcripts in the team's playbook. Cursors that it already has stay unchanged."""
-    for cursor in cursors:
+def copy_cursors(own: PlaybookRepository, book: PlaybookRepository) -> None:
+    """Copy the cursors of transcripts into the team's playbook *book*. Cursors that it already has stay unchanged."""
+    for cursor in own.connection.execute(_CURSORS, {"playbook_id": own.playbook_id}).mappings():
         book.connection.execute(_ADD_CURSOR, {"playbook_id": book.playbook_id, **cursor})
 
 

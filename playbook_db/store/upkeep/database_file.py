@@ -21,14 +21,14 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
 from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.files import copy_to, swap, undo_swap
+from playbook_db.store.sqlite.files import copy_to, lock_path, swap, undo_swap
 from playbook_db.store.sqlite.page_reader import Pages
 from playbook_db.store.sqlite.page_reader import open_file as open_pages
 from playbook_db.store.sqlite.restore import Replaced, State, prepared, put_in_place, state_of
 from playbook_db.store.urls import described, dump_of, sqlite_path
 
 __all__ = (
-    "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "open_pages",
+    "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "lock_path", "open_pages",
     "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
 )  # fmt: skip
 _RETRY_AFTER_S = (0.01, 0.05)  # between tries while a reader uses the log; the sleep is random
@@ -55,11 +55,6 @@ def changed_at(path: str) -> datetime:
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
     return datetime.fromtimestamp(max(times), UTC)
-
-
-def lock_path(path: str) -> str:
-    """Return the path of the file to lock before the schema or the whole content is replaced."""
-    return SqliteDialect(path).lock_path
 
 
 def list_backups(url: URL | str) -> list[Backup]:
