@@ -227,7 +227,10 @@ def fitting(
     from playbook_db.domain import search_words
 
     least = search_words.least_fitting(terms, strongly=strongly)
-    return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+    matches = _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+    if strongly and len(terms) <= search_words.FEW_TERMS:
+        return matches
+    return [each for each in matches if each[1] >= search_words.stretched(least, each[0].text)]
 
 
 def _ranked(
@@ -257,8 +260,7 @@ def _ranked(
     listed = ",".join(map(str, scores))
     points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
-    scored = [(point, scores[point.id]) for point in ordered]
-    return [each for each in scored if not least or each[1] >= search_words.stretched(least, each[0].text)]
+    return [(point, scores[point.id]) for point in ordered]
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":

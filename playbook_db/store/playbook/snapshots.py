@@ -47,6 +47,22 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
+# The time when each point was last added, reworded or voted helpful, up to a revision.
+_CONFIRMED_AT = sql("""
+SELECT w.id, r.time
+FROM (
+    SELECT k.id, (
+        SELECT max(c.revision) FROM changes AS c
+        WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.revision <= :revision AND c.text IS NOT NULL
+    ) AS worded_in, (
+        SELECT coalesce(max(v.revision), 0) FROM votes AS v
+        WHERE v.playbook_id = :playbook_id AND v.point_id = k.id AND v.revision <= :revision AND v.tag = 'helpful'
+    ) AS helped_in
+    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
+) AS w
+JOIN revisions AS r ON r.playbook_id = :playbook_id
+    AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
+""")
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -81,8 +97,9 @@ class Snapshots(PlaybookRows):
         """Return the points for a prompt after *revision*, ranked by this version's rule. Pinned and resting points are
         the present ones, as pins and rests have no history. Nor do the points tell when they were last confirmed."""
         rows = self._points_at(revision)
+        times = dict(self._execute(_CONFIRMED_AT, revision=revision).all())
         shown = [row for row in rows if not row.resting]
-        points = {StoredPoint((*row[:8], None)): row.revision for row in shown}
+        points = {StoredPoint((*row[:8], times[row.id])): row.revision for row in shown}
         strong = self.strong_votes(map(point_of, shown))
 
         def place(point: StoredPoint) -> tuple[bool, float, int]:
