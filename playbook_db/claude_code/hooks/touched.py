@@ -74,12 +74,8 @@ def _folder(session_id: str) -> str:
 def _tail(path: "str | None", most_bytes: int) -> bytes:
     """Return the last *most_bytes* bytes of the file at *path*, or `b""` if it can't be read."""
     try:
-        file = projects.open_plain(projects.as_path(path or ""))
+        with open(projects.open_plain(projects.as_path(path or "")), "rb", buffering=0) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            return file.read(most_bytes) or b""
     except (OSError, ValueError):
         return b""
-    try:
-        return os.pread(file, most_bytes, max(0, os.fstat(file).st_size - most_bytes))
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
