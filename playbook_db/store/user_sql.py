@@ -7,6 +7,7 @@ authorizer, a statement could create other files.
 import math
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -27,7 +28,8 @@ _OF_THE_FILE = {
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
 _CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # for one value; for all of SQLite
-_STEPS_PER_CHECK = 1000  # of SQLite's machine between checks of Ctrl-C and the clock; a step may read a huge text
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine (some milliseconds) between checks of Ctrl-C and the clock
+_CHECK_S = 0.1  # between checks of the clock in a thread, for long steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,24 @@ class _Clock:
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
         self._ends_at = time.monotonic() + timeout_s
+        self._is_answered = threading.Event()
+
+    @contextmanager
+    def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Interrupt *connection* after its time limit. SQLite can't interrupt a function on one huge text."""
+
+        def watch() -> None:
+            while not self._is_answered.wait(_CHECK_S):
+                if self.is_over():
+                    connection.interrupt()
+
+        thread = threading.Thread(target=watch, name="playbook-sql", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_answered.set()
+            thread.join()
 
     def is_over(self) -> bool:
         return time.monotonic() > self._ends_at
@@ -83,7 +103,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
             _allow_reading_only(connection)
             # Python code can get a Ctrl-C; SQLite alone can't.
             connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
-            with closing(connection.execute(query, {"project": project_key})) as cursor:
+            with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
                     raise QueryRefusedError
                 yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
