@@ -200,3 +200,35 @@ def test_a_comma_before_a_closing_bracket_is_refused() -> None:
 def test_an_uninstall_passes_over_odd_shapes(text: str) -> None:
     """If nothing is ours, there is nothing to refuse."""
     assert without_hooks(text) == text
+
+
+@pytest.mark.parametrize("change", [("1.0", "1.00"), ('"a": 1.0,', ""), ("exec inject", "exec other")])
+def test_a_text_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]) -> None:
+    """A mistake in writing never reaches a file: the new text is parsed and compared."""
+    write = settings_json.write_json
+
+    def write_wrong(value: object, line: str | None = None, indent: str = "  ") -> str:
+        return write(value, line, indent).replace(*change) if line else write(value)
+
+    monkeypatch.setattr(settings_json, "write_json", write_wrong)
+
+    with pytest.raises(ValueError, match="a bug in playbook-db"):
+        with_hooks('{\n"a": 1.0\n}', WANTED)
+
+
+def test_an_edit_that_removes_others_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the edit itself doesn't reach a file either."""
+    take_out = settings_json._take_out
+    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: take_out(content, lambda hook: True))
+
+    with pytest.raises(ValueError, match="a bug in playbook-db"):
+        without_hooks(f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {THEIRS}]}}]}}}}')
+
+
+@pytest.mark.parametrize("surplus", ["Stop", "Old"])
+def test_an_edit_that_leaves_other_hooks_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch, surplus: str) -> None:
+    """Ours are then exactly those that were asked for, one at each of their events."""
+    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: None)
+
+    with pytest.raises(ValueError, match="a bug in playbook-db"):
+        with_hooks(f'{{"hooks": {{"{surplus}": [{{"hooks": [{OURS}, {OURS}]}}]}}}}', {"Stop": {**STARTED}})
