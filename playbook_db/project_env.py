@@ -188,6 +188,8 @@ def env_of(path: str) -> "dict[str, str] | None":
     content = _content(path)
     if not content:
         return None if os.path.isfile(path) and os.path.getsize(path) else {}
+    if b'"env"' not in content and b"\\u" not in content and b"\0" not in content:
+        return {}
     import json  # late: most projects have no settings
 
     text = content.decode(json.detect_encoding(content), "replace")  # as Claude Code reads it, damaged or not

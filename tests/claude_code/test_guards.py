@@ -3,9 +3,11 @@
 import json
 import os
 import shlex
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +288,22 @@ def test_a_project_whose_settings_can_not_be_edited_keeps_no_other_from_its_turn
 
     assert [len(guards.read(folder)) for folder in folders] == [0, 1, 0]
     assert sorted(spoiled in note for note in notes) == [False, True]
+
+
+@pytest.mark.slow
+def test_a_guard_leaves_the_databases_log_as_it_is(client: Client) -> None:
+    """Closing the last connection would move all of it into the file, which may take longer than the hook has."""
+    log = Path(f"{client.database}-wal")
+    with closing(sqlite3.connect(client.database)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE key_points SET helpful = 1")
+        connection.commit()
+        files = {path: path.read_bytes() for path in (client.database, log)}
+    for path, content in files.items():
+        path.write_bytes(content)
+
+    assert POINT[:20] in str(_guarded(client, "git push"))
+    assert log.stat().st_size == len(files[log]) > 0
 
 
 @pytest.mark.slow

@@ -181,11 +181,13 @@ def test_a_compaction_takes_away_what_was_told_before_it(client: Client) -> None
     assert _told(client, {**of_cache, "session_id": "another"}) == ["oth-003"]
 
 
-def test_what_waits_in_the_spool_is_put_on_record_by_the_worker(client: Client) -> None:
-    """While somebody writes, what was told waits there."""
+def test_what_waits_in_the_spool_is_not_told_twice(client: Client) -> None:
+    """While somebody writes, what was told is on record there."""
     with _writing(client):
         assert _told(client, client.prompt(ASKS)) == ["oth-001"]
+        assert _told(client, client.prompt(ASKS)) == []
     assert client.rows(_SHOWN) == []
+    assert _told(client, client.prompt(ASKS)) == []
 
     _work(client)
 
@@ -225,6 +227,7 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
     assert [each["points"] for each in client.spooled()] == [[1]]
     assert ["waits in" in line for line in client.log()] == [True]
     assert client.rows(_SHOWN) == []
+    assert _told(client, client.prompt(ASKS)) == []
 
 
 def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:

@@ -50,7 +50,7 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
         if folder:
             return event, projects.project_dir(folder)
         if event.cwd and os.path.isabs(event.cwd):
-            return event, projects.enclosing_project(event.cwd)
+            return event, projects.enclosing_project(projects.as_path(event.cwd))
         hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
     return None
 

@@ -95,9 +95,12 @@ def parts(argument: str) -> "tuple[str, str, str]":
     return name[1:], pattern + bracket, mode
 
 
-def text_of(name: str, folder: str) -> "str | None":
+def text_of(name: str, folder: str, *, closes: bool = False) -> "str | None":
     """Return the text of the point *name* as sessions in *folder* see it, or `""` if the point isn't live. Return None
-    if the project's playbook isn't on this machine or is ignored. Raises UnusableError or the driver's Error."""
+    if the project's playbook isn't on this machine or is ignored. Raises UnusableError or the driver's Error.
+
+    With *closes*, close the databases. A hook doesn't, because SQLite would move the whole log into the file.
+    """
     path = showing.database_file(folder)
     if path is None:
         return None
@@ -113,5 +116,5 @@ def text_of(name: str, folder: str) -> "str | None":
                 return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
         return "" if any(source.key == projects.project_key(folder) for source in sources) else None
     finally:
-        for opened in (connection, *[source.book.connection for source in sources]):
+        for opened in (connection, *[source.book.connection for source in sources]) if closes else ():
             opened.close()

@@ -254,7 +254,7 @@ def _known(event: events.Event, source: showing.Source) -> "tuple[set[int], int]
     repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
     at_moments: list[int] = []
     at_errors: set[int] = set()
-    for _, by, start, points in sorted(rows):
+    for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
         if by == SUBAGENT and not event.payload.get("agent_id"):
             continue
         if start == "compact":

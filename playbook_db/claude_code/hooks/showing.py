@@ -28,7 +28,7 @@ def database_file(folder: str) -> "str | None":
 
         path = settings.sqlite_file(project_env.database_url(folder))
     else:
-        path = settings.default_database()
+        path = settings.sqlite_file(settings.database_url())
     return path if path is not None and os.path.exists(path) else None
 
 
@@ -72,7 +72,10 @@ def of_team(replica: str, name: str) -> "Book | None":
         return None
     connection = at_hand.open_replica(replica)
     project = hook_sql.find_project(connection, name)
-    return Book(connection, project) if project is not None else None
+    if project is None:
+        connection.close()
+        return None
+    return Book(connection, project)
 
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
@@ -200,3 +203,24 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
     else:
         if why:
             hook.note(f"{why}; the record of the shown points waits in {path}")
+
+
+def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
+    """Return the session's showings of *source* from the spool, in the format of `hook_sql.shown_to`."""
+    try:
+        names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
+    except OSError:
+        return []
+    rows = []
+    for name in names:
+        try:
+            content = projects.read_plain(os.path.join(settings.spool_dir(), name))
+        except OSError:
+            continue  # the worker has just imported it
+        showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
+        if not isinstance(showing, dict) or showing.get("session_id") != session_id:
+            continue
+        if (showing.get("project"), showing.get("team")) == (source.key, source.home.project.team_name):
+            time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
+            rows.append((time, event, began_by, str(showing.get("points"))))
+    return rows

@@ -87,7 +87,7 @@ def remove_retired(note: Callable[[str], object]) -> None:
             try:
                 folder = os.readlink(link.path)
                 existing = read(folder)
-                if retired := [each.name for each in existing if guard.text_of(each.name, folder) == ""]:
+                if retired := [each.name for each in existing if guard.text_of(each.name, folder, closes=True) == ""]:
                     remove(folder, retired)
                 elif not existing:
                     os.unlink(link.path)

@@ -34,8 +34,8 @@ def answer(line: bytes, why: str) -> "dict[str, Any] | None":
         message = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         message = {"id": None}
-    if not isinstance(message, dict) or "id" not in message:
-        return None  # a notification
+    if not isinstance(message, dict) or "id" not in message or "result" in message:
+        return None  # a notification, or an answer of the client's
     reply, method = {"jsonrpc": "2.0", "id": message["id"]}, message.get("method")
     if method == "initialize":
         return {**reply, "result": _initialized(message.get("params"), why)}
