@@ -255,7 +255,7 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
         learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()
     _offer_replacement(ctx)
-    if learnable and is_interactive():
+    if learnable and is_interactive() and not wants_json():
         notify(["this project had sessions before; playbook can learn from them now:"])
         ctx.invoke(bootstrap, yes=False)
     elif learnable:
@@ -267,7 +267,9 @@ def _offer_replacement(ctx: click.Context) -> None:
     from playbook_db.claude_code.setup import install
 
     folder = project_folder()
-    if not _warn_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
+    if not _warn_of_older(folder) or not is_interactive() or wants_json():
+        return
+    if not click.confirm("Replace them now?", err=True):
         return
     _take_out_older(folder)
     ours = install.find_registrations(folder)

@@ -71,6 +71,8 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
     with closing(at_hand.open_replica(str(path))) as connection:
         assert connection.execute("SELECT count(*) FROM changes").fetchone() == (2,)
         assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
+        plan = connection.execute("EXPLAIN QUERY PLAN SELECT * FROM changes WHERE playbook_id = 1 AND point_id = 1")
+        assert "ix_changes_point" in plan.fetchone()[3]  # the planner has statistics, as in other files
 
 
 @pytest.mark.slow
