@@ -21,7 +21,8 @@ _NAMING_TOOLS = ("Glob", "LS")  # they print names of files, no content
 _WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _FILE_TOOLS = ("Read", "Grep", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", *_NAMING_TOOLS)
 _SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
-_LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")  # the first
+# A call is named by the first of these fields that it has.
+_LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")
 _OUR_FILE = projects.mirror_path("")
 # A line in a test's output that a dependency wrote: it names a dependency's folder or a package with its version, or
 # something deprecated.
