@@ -213,7 +213,7 @@ def _player(root: Path) -> Iterator[Callable[[Path, float, list[Step]], dict[str
         yield play
 
 
-def _compared(folder: Path, players: list[Any], seed: int) -> tuple[int, int]:
+def _compared(folder: Path, players: dict[Path, Any], seed: int) -> tuple[int, int]:
     """How many answers were compared for one *seed*, and how many differ, which are printed."""
     place, kept, history = folder / "place", folder / "kept", History(seed)
     for path in (kept / "home/.claude", kept / "project/.claude", kept / "bin"):
@@ -221,11 +221,14 @@ def _compared(folder: Path, players: list[Any], seed: int) -> tuple[int, int]:
     (kept / "bin/claude").write_text(_CLAUDE.format(python=sys.executable), "utf-8")
     (kept / "bin/claude").chmod(0o755)
     kept.rename(place)
-    made = players[0](place, _NOW, history.made())
+    first = next(iter(players))
+    made = players[first](place, _NOW, history.made())
     place.rename(kept)
     steps, answers = history.asked(), []
-    for play in players:
+    for root, play in players.items():
         shutil.copytree(kept, place)
+        for settings in place.glob("*/.claude/settings*.json"):  # the hooks are those of the checkout that answers
+            settings.write_bytes(settings.read_bytes().replace(bytes(first), bytes(root)))
         answers.append(play(place, made["now"], steps)["answers"])
         shutil.rmtree(place)
     shutil.rmtree(kept)
@@ -252,7 +255,7 @@ def main() -> int:
         for root, commit in zip(roots, filter(None, (given.old, given.new)), strict=False):
             subprocess.run([*git, "add", "--quiet", "--detach", str(root), commit], check=True)
             stack.callback(subprocess.run, [*git, "remove", "--force", str(root)], check=True)
-        players = [stack.enter_context(_player(root)) for root in roots]
+        players = {root: stack.enter_context(_player(root)) for root in roots}
         counts = [_compared(folder, players, seed) for seed in range(1, given.databases + 1)]
     answers, differing = map(sum, zip(*counts, strict=True))
     print(f"{answers:,} answers on {given.databases} databases: {differing:,} differ")
