@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -34,8 +34,7 @@ from playbook_db.errors import (
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
 from playbook_db.services import maintenance, templates
-from playbook_db.services.learning import diagnostics, queue
-from playbook_db.services.learning.budget import tokens_today
+from playbook_db.services.learning import queue
 from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store
 from playbook_db.services.sharing import git, team
 from playbook_db.store import at_hand, hook_sql
@@ -51,7 +50,6 @@ _ANSWER_S = 60.0  # for the answer to _TINY
 _RECENT = timedelta(days=1)  # the age of log lines that are shown
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
-_CAUSES = ("database", "template", "replica")  # if one of these is broken, hooks show nothing
 _LONG_UNKNOWN = timedelta(days=1)  # without a comparison of the replica with the team's database
 
 
@@ -81,19 +79,10 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    causes = [each.remedy for each in findings if each.about in _CAUSES and each.state == BROKEN]
     return [
-        replace(each, message=redact_message(each.message, os.environ), remedy=_remedy(each, causes))
+        replace(each, message=redact_message(each.message, os.environ), remedy=each.remedy if each.state != OK else "")
         for each in findings
     ]
-
-
-def _remedy(finding: Finding, causes: Sequence[str]) -> str:
-    """Return the remedy of *finding*, or `""` if all is well. A broken hook gets the remedy of its cause, if known."""
-    if finding.state == OK:
-        return ""
-    is_caused = causes and finding.about in ("inject", "remind") and finding.state == BROKEN
-    return causes[0] if is_caused else finding.remedy
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
@@ -393,44 +382,6 @@ def _refusals(url: str, folder: str) -> list[str]:
     return []
 
 
-def _spending(url: str, folder: str) -> Iterator[Finding]:
-    budget = settings.daily_tokens()
-    allowed = f"PLAYBOOK_DAILY_TOKENS allows {budget:,}" if budget else "PLAYBOOK_DAILY_TOKENS is 0: no limit"
-    with _opened(url) as store:
-        used = tokens_today(store)
-    is_spent = 0 < budget <= used
-    message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
-    remedy = f"playbook config {project_env.BUDGET} {2 * budget}" if is_spent else ""
-    yield Finding("spending", NOTE if is_spent or not budget else OK, message, remedy)
-
-
-def _holdout(url: str, folder: str) -> Iterator[Finding]:
-    if share := settings.holdout():
-        message = f"{share:.4g} of the sessions are shown nothing ({settings.HOLDOUT}), to compare them with the others"
-        yield Finding("holdout", NOTE, message, "playbook stats")
-    if share := settings.holdout(name=settings.HOLDOUT_POINTS):
-        message = f"{share:.4g} of the points are held back from each session ({settings.HOLDOUT_POINTS}), to compare"
-        yield Finding("holdout", NOTE, message, "playbook stats")
-
-
-def _mcp(url: str, folder: str) -> Iterator[Finding]:
-    mode, source, unheard = registration.mcp_choice(folder)
-    name = registration.MCP_WRITES
-    if mode == "live":
-        message = f"points that a session adds by MCP count at once, without a review ({name} in {source})"
-        yield Finding("mcp", NOTE, message, f"playbook config {name} --unset")
-    if unheard:
-        message = f"{', '.join(unheard)} sets {name} to live; this is ignored: only your own settings can do that"
-        yield Finding("mcp", NOTE, message)
-
-
-def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
-    flag = diagnostics.flag_of(folder)
-    if diagnostics.is_flag_brought(folder):
-        message = f"{flag} is in git's index, so it is ignored; to switch diagnostics on, remove it from the index"
-        yield Finding("diagnostics", NOTE, message, f"git -C {quote(folder)} rm --cached .claude/diagnostic_mode")
-
-
 def _logs(url: str, folder: str) -> Iterator[Finding]:
     oldest = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - _RECENT.total_seconds()))
     for name in ("hooks.log", "worker.log"):
@@ -446,6 +397,5 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
 _CHECKS: dict[str, Callable[[str, str], Iterator[Finding]]] = {
     "interpreter": _interpreter, "data folder": _data_folder, "database": _database, "backups": _backups,
     "template": _templates, "project": _project, "team": _team, "git": _git, "queue": _queue, "hooks": _registrations,
-    "guards": _guards, "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending,
-    "holdout": _holdout, "mcp": _mcp, "diagnostics": _diagnostics, "logs": _logs,
+    "guards": _guards, "hook": _hooks, "worker": _worker, "model access": _model, "logs": _logs,
 }  # fmt: skip

@@ -10,17 +10,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 
 from playbook_db import project_env, projects, settings
+from playbook_db.claude_code.hooks import remind
 from playbook_db.claude_code.setup import install
 from playbook_db.domain import prompt_text
 from playbook_db.domain.sections import is_users_name
-from playbook_db.errors import DatabaseError
 from playbook_db.services.learning import queue
-from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
-from playbook_db.services.sharing import team
+from playbook_db.services.project import Store, open_store
 from playbook_db.store import at_hand
 
 _PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
@@ -36,14 +34,11 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
 
     Inject and remind run on the user's own database, but record nothing, because the session has no id.
     """
-    silence = _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
     here = {"CLAUDE_PROJECT_DIR": folder}
-    yield _try("inject", folder, event, here, partial(_judge_inject, silence=silence))
-    # An older installation has no such hook; doctor reports the events that it lacks.
-    if os.path.exists(os.path.join(install.programs(folder).hooks_folder, "remind.py")):
-        event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
-        yield _try("remind", folder, event, here, _judge_remind)
+    yield _try("inject", folder, event, here, partial(_judge_inject, folder=folder))
+    event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
+    yield _try("remind", folder, event, here, _judge_remind)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as temporary:
         project, transcript = os.path.join(temporary, "project"), os.path.join(temporary, "transcript.jsonl")
         os.mkdir(project)
@@ -60,43 +55,34 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
             yield _try("enqueue", folder, event, elsewhere, partial(_judge_enqueue, store=store))
 
 
-def _silence(url: str, folder: str) -> str:
-    """Return why a session in *folder* should be shown nothing, or `""` if it should be shown points."""
-    path = settings.sqlite_file(url)
-    if path is None:
-        return "the database is on a server"
-    if at_hand.loss_of(path):
-        return ""
-    if not os.path.exists(path):
-        return "there is no database yet"
-    with suppress(DatabaseError), open_store(url) as store:
-        project = Project.in_folder(store, folder)
-        if is_ignored(project):
-            return "this project is ignored"
-        if read_playbook(Project.of_user(store)).points:
-            return ""
-        if find_membership(project) is not None:
-            replica = team.read_status(project, asks=False).replica
-            return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
-        return "" if read_playbook(project).points else "the playbook is empty"
-    return ""
-
-
-def _judge_inject(output: bytes, log: str, *, silence: str) -> tuple[str, str]:
+def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
     try:
         text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
     except (ValueError, AttributeError):
         return "", f"it printed {output[:80]!r}, which is not a JSON object"
-    if not text and (log or not silence):
-        return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
     if not text:
-        return f"shows nothing, as {silence}", ""
+        problem = log or _reason_to_show(folder)
+        return ("", f"it shows no playbook: {problem}") if problem else ("shows nothing", "")
     names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
     own = sum(map(is_users_name, names))
     limit = prompt_text.CLIENT_LIMIT_UNITS
     points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
     used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
+
+
+def _reason_to_show(folder: str) -> str:
+    """Return why a session in *folder* should not be shown nothing, or `""` if there is nothing to show."""
+    path = settings.sqlite_file(project_env.database_url(folder))
+    loss = at_hand.loss_of(path) if path else ""
+    if path is None or loss or not os.path.exists(path):
+        return loss
+    connection = at_hand.connect(path, wait_s=_TIMEOUT_S)
+    sources = remind.sources(connection, path, folder)
+    has_points = any(source.book.project.live_points for source in sources)
+    for opened in (connection, *(source.book.connection for source in sources)):
+        opened.close()
+    return f"{path} has points for it" if has_points else ""
 
 
 def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
