@@ -30,11 +30,9 @@ _STEP_S = 900  # for one step at most
 _DEPENDENCIES = (
     "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
     "extras = told['optional-dependencies']; "
-    "print(*told['dependencies'], sep='\\n'); print(); print(*extras['mcp'], *extras['web'], sep='\\n')"
+    "print(*told['dependencies'], *extras['mcp'], *extras['web'], sep='\\n')"
 )
-_TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
-_TRIAL_OF_EXTRAS = "import mcp.server.mcpserver, jinja2, python_multipart, starlette, uvicorn"
-_WITHOUT_EXTRAS = "without_extras"  # in the state: why the MCP server and the pages aren't there
+_TRIAL = "import alembic, click, filelock, jinja2, mcp, python_multipart, rich, sqlalchemy, starlette, uvicorn"
 
 
 class SetupError(Exception):
@@ -66,8 +64,8 @@ def main(arguments: "Sequence[str]") -> int:
         with alone(settings.runtime_dir() + ".lock") as is_alone:
             if not is_alone:
                 return 0
-            state = read_state()
-            if not is_ready() or ("--now" in arguments and _WITHOUT_EXTRAS in state):
+            if not is_ready():
+                state = read_state()
                 has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
                 if has_just_failed and "--now" not in arguments:
                     return 0
@@ -99,9 +97,7 @@ def describe(root: str = ROOT) -> str:
     known = read_state()
     state = known.get("state")
     if is_ready(root):
-        without = known.get(_WITHOUT_EXTRAS)
-        but = f", without the MCP server and the pages: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
-        return f"playbook's environment is ready: {settings.runtime_dir()}" + (but if without else "")
+        return f"playbook's environment is ready: {settings.runtime_dir()}"
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
@@ -134,25 +130,18 @@ def _make() -> None:
         _note("working", step="making the environment")
         _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
         python = os.path.join(target, "bin", "python")
-        listed = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
-        dependencies, extras = (each.split("\n") for each in listed.split("\n\n"))
-        _note("working", step="installing " + ", ".join([*dependencies, *extras]))
+        packages = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).split("\n")
+        _note("working", step="installing " + ", ".join(packages))
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
-        without = {}
-        try:
-            _run([*install, *dependencies, *extras])
-            _run([python, "-I", "-c", _TRIAL_OF_EXTRAS])
-        except SetupError as error:  # learning and the commands don't need them
-            without[_WITHOUT_EXTRAS] = str(error)
-            _run([*install, *dependencies])
+        _run([*install, *packages])
         _run([python, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(python), os.path.join(target, "interpreter"))
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
     _put_in_place(target)
-    _note("ready", made_for=_made_for(ROOT), **without)
+    _note("ready", made_for=_made_for(ROOT))
 
 
 def _put_in_place(target: str) -> None:
@@ -194,12 +183,9 @@ def _run(command: "Sequence[str]") -> str:
 
 
 def _made_for(root: str) -> str:
-    """Return a digest of the dependencies, which differs if another version of the plugin needs other packages."""
+    """Return a digest of the project's table, which differs if another version of the plugin needs other packages."""
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
-        content = file.read()
-    head, _, rest = content.partition(b"\ndependencies = [")
-    extras = b"".join(content.partition(b"\n%b = [" % name)[2].partition(b"]")[0] for name in (b"mcp", b"web"))
-    return hashlib.sha256((rest.partition(b"\n]")[0] if rest else head) + extras).hexdigest()
+        return hashlib.sha256(file.read().partition(b"\n[tool.")[0]).hexdigest()
 
 
 def _note(state: str, **more: str) -> None:
