@@ -66,9 +66,9 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
 """
 
 MOST_NEW = 1000  # points that `learned_points` reads
-# All points, newest first, each with a flag: whether learning added it after a time.
+# All points, newest first, each with a flag: whether learning added it.
 NEWEST_POINTS = """
-SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn' AND r.time > :after
+SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn'
 FROM key_points AS k
 CROSS JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
 WHERE k.playbook_id = :playbook_id ORDER BY k.id DESC
@@ -82,8 +82,6 @@ WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 _PROPOSALS_WAITING_FOR = PROPOSALS_WAITING.replace(
     ":playbook_id", "(SELECT b.id FROM playbooks AS b WHERE b.key = :key)"
 )
-
-JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
 WAITS = "waits: "  # begins the error of a job that isn't to blame for it; such a job waits until a worker starts
 # The errors of waiting jobs, then those of failed jobs with their times, newest first.
@@ -283,13 +281,11 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
     return bool(is_due)
 
 
-def learned_points(
-    connection: "Connection", playbook_id: int, *, since: int, after: str = ""
-) -> "list[tuple[str, str]]":
-    """Return the name and text of each live point that learning added after the revision *since*, newest first. Leave
-    out points added before the time *after*. Read only the MOST_NEW newest points: more would slow down a hook."""
+def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
+    """Return the name and text of each live point that learning added after the revision *since*, newest first. Read
+    only the MOST_NEW newest points: more would slow down a hook."""
     points = []
-    rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
+    rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id})
     for number, (created_in, name, text, is_learned) in enumerate(rows):
         if created_in <= since or number == MOST_NEW:
             break
@@ -308,12 +304,6 @@ def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int
     """Return the result of `proposals_waiting` for the playbook *key*, which need not exist."""
     row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
     return row
-
-
-def joined_at(connection: "Connection", playbook_id: int) -> str:
-    """Return the time when the project joined a team, or `""` if it hasn't joined one."""
-    (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
-    return str(time)
 
 
 def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:

@@ -106,13 +106,6 @@ def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: 
     assert client.inject().message == 'playbook: learned "run the tests" [oth-003]'
 
 
-def test_what_the_team_learned_since_joining_is_told_in_the_first_session(client: Client, team: Team) -> None:
-    """And nothing else."""
-    team.learn("say why")
-
-    assert client.inject().message == 'playbook: learned "say why" [oth-002]'
-
-
 def test_a_failure_from_before_joining_is_not_told_again(client: Client, team: Team) -> None:
     """It was told then, as the project's own."""
     client.change(

@@ -102,17 +102,16 @@ def _set_up() -> str:
 
 
 def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
-    """Return a line about lessons in the playbook *shown* since the last such line, or since the project joined the
-    team. The line also counts failed sessions and, if one is new, waiting proposals."""
+    """Return a line about lessons in the playbook *shown* since the last such line. It also counts failed sessions and,
+    if one is new, waiting proposals. Nothing is news in a member's first session with the team's playbook."""
     path = os.path.join(
         _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
     )
-    since = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
     try:
         before = projects.read_plain(path).decode("ascii", "replace").split(" ")
     except OSError:
-        before = ["", since]
-    learned_to, failed_to, *proposals_to = [*before, "", "", ""][:4]
+        before = []
+    learned_to, failed_to, *proposals_to = [*before, "", "", "", ""][:4]
     connection, project = shown.connection, shown.project
     proposals = (
         hook_sql.proposals_waiting(connection, project.id),
@@ -123,8 +122,10 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
     marks = [str(project.revision), max([failed_to, *failures]), *map(str, newest)]
     if marks == [learned_to, failed_to, *map(str, shown_to)]:
         return "", _keep_nothing
-    learned_to, after = (learned_to, "") if learned_to.isdigit() else ("0", since)
-    points = hook_sql.learned_points(connection, project.id, since=int(learned_to), after=after)
+    if book.project.team_name and not before:
+        return "", lambda: _keep(path, " ".join(marks))
+    since = int(learned_to) if learned_to.isdigit() else 0
+    points = hook_sql.learned_points(connection, project.id, since=since)
     parts = []
     if points:
         more = f" and {len(points) - 1} more ({command} log)" if points[1:] else ""
