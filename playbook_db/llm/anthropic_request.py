@@ -167,12 +167,9 @@ def _request_error(error: BaseException) -> BaseException:
 
 
 def _retry_after_s(header: str) -> float | None:
-    """Return how many seconds the *header* asks to wait, or None if it is neither seconds nor a date."""
-    import email.utils  # late, as it imports all of `email` and `socket`
-
+    """Return how many seconds the *header* asks to wait, or None if it is no number. A date counts as none."""
     try:
         seconds = float(header)
     except ValueError:
-        date = email.utils.parsedate_tz(header)
-        seconds = email.utils.mktime_tz(date) - time.time() if date else math.nan
+        return None
     return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -182,9 +182,10 @@ def _read(file: Any) -> str:
 
 
 def _entries(out: str) -> list[dict[str, Any]]:
-    """Return the JSON objects that Claude Code printed. Without `--verbose` it prints only the result."""
+    """Return the JSON objects that Claude Code printed, without the invisible character that was added after each @ in
+    the prompt. Without `--verbose` it prints only the result."""
     try:
-        printed = json.loads(out)
+        printed = json.loads(out.replace(_BROKEN_AT, _AT).replace(r"@\u200b", _AT))  # raw, or as JSON may write it
     except (ValueError, RecursionError):
         return []
     return [entry for entry in (printed if isinstance(printed, list) else [printed]) if isinstance(entry, dict)]
@@ -202,8 +203,8 @@ def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
     # After a cut, Claude Code lets the model continue, and its result is only the last part.
     whole = "".join(str(block.get("text") or "") for block in _blocks(entries, "text"))
-    text = _unbroken(whole or ("" if is_cut else result.get("result")))
-    structured = _unbroken(result.get("structured_output"))
+    text = whole or ("" if is_cut else result.get("result"))
+    structured = result.get("structured_output")
     usage, models = result.get("usage"), result.get("modelUsage")
     cost: Any = result.get("total_cost_usd")
     counted = usage if isinstance(usage, dict) else {}
@@ -221,17 +222,6 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
         duration_ms=duration_ms,
         is_refused=result.get("stop_reason") == REFUSED,
     )
-
-
-def _unbroken(value: object) -> object:
-    """Remove the invisible character that was added after each @ in the prompt."""
-    if isinstance(value, str):
-        return value.replace(_BROKEN_AT, _AT)
-    if isinstance(value, list):
-        return [_unbroken(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _unbroken(item) for key, item in value.items()}
-    return value
 
 
 def _error(code: int, result: Mapping[str, Any], out: str, err: str) -> ModelError:

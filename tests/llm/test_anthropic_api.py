@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -188,15 +187,6 @@ def test_retry_after_is_obeyed_up_to_a_minute(
 
     assert model.ask(a_prompt(), deadline=soon(300)).text == "yes"
     assert waits == [waited]
-
-
-def test_retry_after_may_be_a_date(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
-    """As HTTP allows."""
-    scripted(Answer("", status=503, headers={"retry-after": formatdate(time.time() + 30, usegmt=True)}), "yes")
-
-    model.ask(a_prompt(), deadline=soon(300))
-
-    assert waits == [pytest.approx(29, abs=2)]
 
 
 def test_nothing_is_waited_for_beyond_the_deadline(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
