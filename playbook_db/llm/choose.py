@@ -12,16 +12,9 @@ from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Model, Prompt, Reply
 
-_NEITHER = (
-    "There is no model to ask. Install Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE), or set "
+_NO_MODEL = (
+    "There is no model to ask{}. Install Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE), or set "
     "AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY. Sessions wait in the queue until then."
-)
-_NO_KEY = (
-    "AGENTIC_CONTEXT_BACKEND is api, but there is no key. "
-    "Set AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY."
-)
-_NO_CLIENT = (
-    "AGENTIC_CONTEXT_BACKEND is cli, but there is no Claude Code. Put `claude` on the PATH, or set PLAYBOOK_CLAUDE."
 )
 _OUTPUT_SHARE = 0.05  # about so many tokens are received for each token sent
 
@@ -92,9 +85,7 @@ def _find() -> Model:
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")
     if backend != "cli" and anthropic_api.key_name():
         return AnthropicModel()
-    if backend == "api":
-        raise NoModelError(_NO_KEY)
-    binary = claude_cli.find_claude()
+    binary = None if backend == "api" else claude_cli.find_claude()
     if binary is None:
-        raise NoModelError(_NO_CLIENT if backend == "cli" else _NEITHER)
+        raise NoModelError(_NO_MODEL.format(f"; AGENTIC_CONTEXT_BACKEND allows only {backend}" if backend else ""))
     return ClaudeCli(binary)

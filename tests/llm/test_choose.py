@@ -72,14 +72,14 @@ def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) -> No
 def test_the_backend_can_be_forced(claude: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """cli with a key, api without one, and nonsense."""
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "api")
-    with pytest.raises(NoModelError, match="no key"):
+    with pytest.raises(NoModelError, match="allows only api"):
         find_model()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert isinstance(find_model(), AnthropicModel)
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "CLI")
     assert find_model() == ClaudeCli(claude)
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(NoModelError, match="no Claude Code"):
+    with pytest.raises(NoModelError, match="allows only cli"):
         find_model()
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "bedrock")
     with pytest.raises(SettingError, match="bedrock"):
