@@ -27,6 +27,7 @@ EVENTS = {  # the event, the hook that answers it, the seconds after which Claud
 MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Agent"}  # the tools of whose calls it is told
 SCOPES = ("user", "project", "local")  # if two register the same hook, the first of them answers
 PLUGIN = "plugin"  # answers if no settings file registers the hook
+_QUOTE = "'\"'\"'"  # a single quote within a quoted word
 MARKER = "# playbook-db"  # ends each command of ours, to distinguish it from others' hooks
 GUARD_MARKER = f"{MARKER} guard"  # ends the command of a guard, which is no hook of `install`
 ON_GUARD = "playbook_guards"
@@ -77,33 +78,28 @@ def review_mode(folder: str) -> str:
     return review_choice(folder)[0]
 
 
-def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return the `review_mode`, the file that sets it (None for the default), and files with a mode that is ignored."""
+def review_choice(folder: str) -> "tuple[str, str | None]":
+    """Return the `review_mode`, and the file that sets it (None for the default)."""
     return _strictest(REVIEW, REVIEW_MODES, "fetched", folder)
 
 
-def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return whether points that a session adds by MCP count at once (`live`) or wait (`propose`) in *folder*.
-
-    Also return the file that sets it (None for the default), and the project's files whose `live` is ignored. Only the
-    user can choose `live`, because a project's file may come with a clone.
-    """
+def mcp_choice(folder: str) -> "tuple[str, str | None]":
+    """Return whether points that a session adds by MCP count at once (`live`) or wait (`propose`) in *folder*, and the
+    file that sets it (None for the default). Only the user can choose `live`: a project's file may come with a
+    clone."""
     return _strictest(MCP_WRITES, MCP_MODES, "propose", folder)
 
 
-def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
+def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None]":
     """Return the user's mode for *name* (or *default*), or a project's if that is stricter: later in *modes*."""
-    users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
+    users, *others = settings_files(folder)
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
-    unheard = []
     for path in others:
         choice = _setting(name, path)
         if choice in modes and modes.index(choice) > modes.index(mode):
             mode, source = choice, path
-        elif choice in modes and choice != mode:
-            unheard.append(path)
-    return mode, source, unheard
+    return mode, source
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
@@ -155,16 +151,9 @@ def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
 
 def programs(command: str) -> "tuple[str, str, str]":
     """Return the hook's interpreter, its file and the worker's interpreter from *command*; `""` if missing."""
-    quoted = command.split("'")
-    if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
-        return quoted[1], quoted[3], quoted[-2]
-    import shlex  # late: slow
-
-    try:
-        words = shlex.split(command, comments=True)
-        return words[2], words[7], words[-3].rstrip(";")
-    except (ValueError, IndexError):
-        return "", "", ""
+    quoted = command.replace(_QUOTE, "\0").split("'")[1::2]  # the words that `command` has quoted
+    words = [word.replace("\0", "'") for word in quoted]
+    return (words[0], words[1], words[-1]) if words[2:] else ("", "", "")
 
 
 def is_guard(hook: object) -> bool:
@@ -236,4 +225,4 @@ def read_settings(path: str, word: str = "") -> object:
 
 def _quoted(text: str) -> str:
     """Quote *text* as one word for the shell, like `shlex.quote` but without its imports."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    return "'" + text.replace("'", _QUOTE) + "'"

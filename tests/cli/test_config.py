@@ -83,9 +83,7 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
     )  # fmt: skip
     assert _one(playbook, "playbook_review") == ("fetched", "default", "")
     _put(theirs, {"playbook_review": "none"})
-    value, source, note = _one(playbook, "playbook_review")
-    assert (value, source) == ("fetched", "default")
-    assert str(theirs) in note
+    assert _one(playbook, "playbook_review") == ("fetched", "default", "")
     assert playbook("config", "playbook_review", "none").code == 0
     assert _one(playbook, "playbook_review") == ("none", str(own), "")
     for odd in ("everything", True, ["none"], None):
@@ -105,13 +103,11 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
 def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
     playbook: Playbook, folder: Path, home: Path
 ) -> None:
-    """A project's file can only say that it waits; `live` there is not heard, and told by doctor too."""
+    """A project's file can only say that it waits; `live` there is not heard."""
     own, theirs = home / ".claude/settings.json", folder / ".claude/settings.json"
     assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
     _put(theirs, {"playbook_mcp_writes": "live"})
-    value, source, note = _one(playbook, "playbook_mcp_writes")
-    assert (value, source) == ("propose", "default")
-    assert str(theirs) in note
+    assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
     assert playbook("config", "playbook_mcp_writes", "live").code == 0
     assert _one(playbook, "playbook_mcp_writes") == ("live", str(own), "")
     for odd in ("yes", True, ["live"], None):

@@ -77,12 +77,14 @@ def read_all(folder: str) -> list[Setting]:
     switches = {name: registration.switch_choice(name, folder) for name in SWITCHES}
     types, types_source = registration.subagents_choice(folder)
     note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
+    review, review_source = registration.review_choice(folder)
+    mcp, mcp_source = registration.mcp_choice(folder)
     waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
     return [
         *(Setting(name, json.dumps(is_on), source or _DEFAULT) for name, (is_on, source) in switches.items()),
         Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), types_source or _DEFAULT, note),
-        _mode(registration.REVIEW, registration.review_choice(folder)),
-        _mode(registration.MCP_WRITES, registration.mcp_choice(folder)),
+        Setting(registration.REVIEW, review, review_source or _DEFAULT),
+        Setting(registration.MCP_WRITES, mcp, mcp_source or _DEFAULT),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
     ]
 
@@ -135,12 +137,6 @@ def _types(value: str) -> list[str]:
             "[] is none. Nothing was changed."
         )
     return types
-
-
-def _mode(name: str, choice: tuple[str, str | None, list[str]]) -> Setting:
-    mode, source, unheard = choice
-    note = f"ignored: a laxer value in {', '.join(unheard)}; only your own settings can set it" if unheard else ""
-    return Setting(name, mode, source or _DEFAULT, note)
 
 
 def _variable(name: str, default: str, folder: str, waiting: Collection[str]) -> Setting:
