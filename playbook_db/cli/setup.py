@@ -79,7 +79,6 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
         say("next: test it with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
-    notify(done.notes)
     _warn_of_older(folder)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -514,38 +513,14 @@ def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None
         install.install("project", str(folder), now=NOW)
 
 
-def test_another_scope_with_our_hooks_is_named_with_the_one_that_answers(folder: Path, settings: Path) -> None:
-    """Of several the user's answers, then the project's; a registration whose files are gone counts for nothing."""
-    assert install.install("local", str(folder), now=NOW).notes == ()
-    (note,) = install.install("project", str(folder), now=NOW).notes
-    assert "registers the hooks, too" in note
-    assert "project scope answer" in note
-    notes = install.install("user", str(folder), now=NOW).notes
-    assert [("user scope answer" in note) for note in notes] == [True, True]
-    (folder / ".claude" / "settings.json").write_text("{ broken")
-    settings.write_text(re.sub(r"(inject|remind|tool|enqueue)\.py", "gone.py", settings.read_text()))
-
-    assert install.install("local", str(folder), now=NOW).notes == ()
-
-
 def test_a_home_folder_that_is_the_project_has_one_settings_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """User scope and project scope are the same file there: nobody else registers."""
     install.install("user", str(home), now=NOW)
 
     done = install.install("project", str(home), now=NOW)
 
-    assert (done.changed, done.notes) == (True, ())
+    assert done.changed
     assert len(registration.our_hooks(json.loads(Path(done.path).read_text()), "PreCompact")) == 1
-
-
-@pytest.mark.parametrize("off", [True, False])
-def test_it_is_told_when_hooks_are_switched_off(off: bool, folder: Path, settings: Path) -> None:
-    """An install that can't work would be a riddle."""
-    settings.write_text(json.dumps({"disableAllHooks": off}))
-
-    notes = install.install("user", str(folder), now=NOW).notes
-
-    assert ["disableAllHooks" in note for note in notes] == [True] * off
 
 
 @pytest.mark.slow

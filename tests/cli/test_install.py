@@ -1,6 +1,5 @@
 """install and uninstall, as a person sees them."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -58,16 +57,6 @@ def test_the_reserve_for_a_full_disk_is_there_from_the_first(playbook: Playbook,
 
     made = list((home / ".claude" / "playbook" / "spool").iterdir())
     assert [path.stat().st_size for path in made] == [spool.RESERVE_FILE_BYTES] * spool.RESERVE_FILES
-
-
-def test_an_install_tells_what_keeps_it_from_answering(playbook: Playbook, home: Path) -> None:
-    """On stderr: another scope that answers, and hooks that are switched off."""
-    playbook("install")
-    path = home / ".claude" / "settings.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
-
-    assert '"disableAllHooks": true' in playbook("install").err
-    assert "registers the hooks, too; those of the user scope" in playbook("install", "--scope", "local").err
 
 
 def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: Path) -> None:

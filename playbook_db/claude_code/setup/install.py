@@ -38,7 +38,6 @@ class Installed:
     backup: str | None
     python: str
     worker_python: str
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file with our hooks: their `commands`, events that have none (`missing`), and a `dead` program."""
+    """A settings file with our hooks: their `commands`, events that have none (`missing`), and a command that can't run
+    (`dead`)."""
 
     scope: str
     path: str
@@ -90,7 +90,7 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
         was_without_ours = data is not None and data == _edited(path, data, settings_json.without_hooks)
         backup_at = now if was_without_ours and not find_backups(path) else None
         backup = _replace(path, new, expected=data, private=scope == "user", backup_at=backup_at)
-    return Installed(path, new != data, backup, python, worker_python, tuple(_notes(path, scope, folder)))
+    return Installed(path, new != data, backup, python, worker_python)
 
 
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
@@ -175,7 +175,8 @@ def find_registrations(folder: str) -> Registrations:
         hooks = {event: registration.our_hooks(document, event) for event in registration.EVENTS}
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
-            registrations.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
+            dead = next((command for command in commands if not registration.is_live(command)), None)
+            registrations.append(Registration(scope, path, tuple(commands), missing, dead))
     return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
 
 
@@ -249,26 +250,6 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
         event: {"type": "command", "command": registration.command(hook, **fixed), "timeout": timeout_s}
         for event, (hook, timeout_s) in registration.EVENTS.items()
     }
-
-
-def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
-    """Yield notes about other settings files that keep the hooks in the file at *path* from answering."""
-    registrations = find_registrations(folder)
-    for off in registrations.off:
-        yield f'{off} has "disableAllHooks": true; no hook runs until you remove that'
-    for other in registrations.files:
-        if other.dead is None and not os.path.samefile(other.path, path):
-            first = min(scope, other.scope, key=registration.SCOPES.index)
-            yield f"{other.path} registers the hooks, too; those of the {first} scope answer"
-
-
-def _missing_program(commands: list[str]) -> str | None:
-    """Return the missing program of the first command that can't run, or that command if its programs exist."""
-    dead = next((command for command in commands if not registration.is_live(command)), None)
-    if dead is None:
-        return None
-    python, file, _ = registration.programs(dead)
-    return next((path for path in (python, file) if path and not os.path.exists(path)), dead)
 
 
 # The settings file as text.
