@@ -196,7 +196,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
     ("edit", "told"),
     [
         (lambda text: text.replace("PreCompact", "PreCompaction"), "lacks PreCompact"),
-        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which doesn't exist"),
+        (lambda text: text.replace("/inject.py", "/gone.py"), "has a command that can't run"),
         (lambda text: text[:-5], "can't be read"),
         (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "turns all hooks off"),
     ],
@@ -524,10 +524,10 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
 def test_points_of_ones_own_are_counted_and_shown_where_the_project_has_none(
     findings: Findings, playbook: Playbook
 ) -> None:
-    """What is told of inject says how many of them a session is shown."""
+    """What is told of inject says how many points a session is shown."""
     playbook("--user", "add", "say it briefly")
-    assert "shows 2 points, 1 of your own, in" in findings()["inject"][0]["message"]
+    assert "shows 2 points in" in findings()["inject"][0]["message"]
 
     playbook("retire", "oth-001")
 
-    assert "shows 1 point, 1 of your own, in" in findings()["inject"][0]["message"]
+    assert "shows 1 point in" in findings()["inject"][0]["message"]

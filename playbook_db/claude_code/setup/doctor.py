@@ -5,14 +5,13 @@ For the command `playbook doctor`. The checks change nothing of the user's.
 
 import functools
 import os
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from shlex import quote
 
@@ -22,7 +21,7 @@ from playbook_db.claude_code.hooks import spool, worker_start
 from playbook_db.claude_code.setup import guards, install, older_hooks, trial
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.times import ago, local
+from playbook_db.domain.times import local
 from playbook_db.errors import (
     ConsentError,
     DatabaseError,
@@ -42,7 +41,6 @@ from playbook_db.store.quick_sql import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
-_LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _TIMEOUT_S = 20.0
@@ -50,7 +48,6 @@ _ANSWER_S = 60.0  # for the answer to _TINY
 _RECENT = timedelta(days=1)  # the age of log lines that are shown
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
-_LONG_UNKNOWN = timedelta(days=1)  # without a comparison of the replica with the team's database
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +119,8 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("data folder", NOTE, f"{path} can be read by others (mode {mode:o})", f"chmod 700 {quote(path)}")
     else:
         yield Finding("data folder", OK, path)
-    free = shutil.disk_usage(path).free
-    if free < _LITTLE_DISK_BYTES:
-        message = f"{free >> 20} MiB are free on the disk of {path}; delete something there"
-        yield Finding("disk", BROKEN, message, f"df -h {quote(path)}")
+    if spool.is_disk_full():
+        yield Finding("disk", BROKEN, f"the disk of {path} is full; delete something there", f"df -h {quote(path)}")
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
@@ -221,10 +216,7 @@ def _replica(status: team.TeamStatus, path: str) -> Finding:
     if status.replica is None:
         remedy = "playbook work" if os.path.isfile(path) else f"mv {quote(path)} {quote(path)}.aside && playbook work"
         return Finding("replica", BROKEN, f"{path} can't be read, so sessions get no points", remedy)
-    now = datetime.now(UTC)
-    message = f"{path}: revision {status.replica.revision}, known to be current {ago(status.replica_at, now=now)}"
-    is_old = now - status.replica_at > _LONG_UNKNOWN
-    return Finding("replica", NOTE if is_old else OK, message, "playbook work")
+    return Finding("replica", OK, f"{path}: revision {status.replica.revision}")
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:
@@ -283,7 +275,7 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         if each.missing:
             yield Finding("hooks", BROKEN, f"{each.path} lacks {', '.join(each.missing)}", again)
         elif each.dead:
-            yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which doesn't exist", again)
+            yield Finding("hooks", BROKEN, f"{each.path} has a command that can't run: {each.dead}", again)
         else:
             untried = "" if each.scope == "user" else "; not run, since that file may come with a clone"
             yield Finding("hooks", OK, f"registered in {each.path}{untried}")

@@ -16,7 +16,6 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code.hooks import remind
 from playbook_db.claude_code.setup import install
 from playbook_db.domain import prompt_text
-from playbook_db.domain.sections import is_users_name
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Store, open_store
 from playbook_db.store import at_hand
@@ -63,11 +62,8 @@ def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
     if not text:
         problem = log or _reason_to_show(folder)
         return ("", f"it shows no playbook: {problem}") if problem else ("shows nothing", "")
-    names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
-    own = sum(map(is_users_name, names))
-    limit = prompt_text.CLIENT_LIMIT_UNITS
-    points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
-    used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
+    count = len(re.findall(r"^\[[^\]]+\] helpful=", text, re.MULTILINE))
+    used = f"shows {count} {'point' if count == 1 else 'points'} in {prompt_text.utf16_units(text):,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
 
 
