@@ -414,7 +414,9 @@ def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings,
 
     assert (finding["state"], "lacks {key_points}" in finding["message"]) == ("broken", True)
     assert "doctor" not in finding["message"]
-    assert cause["remedy"] == "mv {0} {0}.aside".format(home / ".claude" / "prompts" / "playbook.txt")
+    assert (
+        finding["remedy"] == cause["remedy"] == "mv {0} {0}.aside".format(home / ".claude" / "prompts" / "playbook.txt")
+    )
     assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
 
 

@@ -76,9 +76,12 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
+    # A hook that fails is repaired by what repairs the first broken thing.
+    cause = next((each.remedy for each in findings if each.state == BROKEN and each.remedy), "playbook db check")
+    remedies = [{OK: "", NOTE: each.remedy, BROKEN: each.remedy or cause}[each.state] for each in findings]
     return [
-        replace(each, message=redact_message(each.message, os.environ), remedy=each.remedy if each.state != OK else "")
-        for each in findings
+        replace(each, message=redact_message(each.message, os.environ), remedy=remedy)
+        for each, remedy in zip(findings, remedies, strict=True)
     ]
 
 
@@ -305,7 +308,7 @@ def _guards(url: str, folder: str) -> Iterator[Finding]:
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     for hook, is_well, message in trial.try_hooks(folder):
-        yield Finding(hook, OK if is_well else BROKEN, message, "playbook db check")
+        yield Finding(hook, OK if is_well else BROKEN, message)
 
 
 def _worker(url: str, folder: str) -> Iterator[Finding]:
