@@ -199,19 +199,11 @@ class ModelError(PlaybookError):
     """A model was asked, but gave no usable answer.
 
     `is_lasting`: every attempt fails until the user fixes the cause, such as a wrong key or an unknown model.
-    `retry_after_s`: how many seconds the server asks the client to wait, or None. `used`: an estimate of the tokens
-    (sent, received) of unusable replies.
+    `used`: an estimate of the tokens (sent, received) of unusable replies.
     """
 
-    def __init__(
-        self,
-        text: str,
-        *,
-        is_lasting: bool = False,
-        retry_after_s: "float | None" = None,
-        used: "tuple[int, int]" = (0, 0),
-    ) -> None:
-        self.is_lasting, self.retry_after_s, self.used = is_lasting, retry_after_s, used
+    def __init__(self, text: str, *, is_lasting: bool = False, used: "tuple[int, int]" = (0, 0)) -> None:
+        self.is_lasting, self.used = is_lasting, used
         super().__init__(text)
 
 
@@ -245,16 +237,6 @@ class ConsentError(NoModelError):
                 ("project", "trust"),
                 ("project", "trust", "--off"),
             ),
-        )
-
-
-class WithheldError(NoModelError):
-    """A session started the worker, and its project sets the variables *names*. The user's own values are unknown."""
-
-    def __init__(self, names: "list[str]") -> None:
-        super().__init__(
-            f"A session started this worker in a project that sets {', '.join(names)}, which hides your own values of "
-            "these variables. The work continues when a session in another project starts a worker."
         )
 
 

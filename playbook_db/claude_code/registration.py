@@ -192,17 +192,12 @@ def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
     return [hook for group in groups for hook in group["hooks"] if is_ours(hook)]
 
 
-def has_live_hook(path: str, event: str) -> bool:
-    """Return whether the settings file at *path* registers a working hook of ours for *event*."""
-    return any(is_live(hook["command"]) for hook in our_hooks(read_settings(path, MARKER), event))
-
-
 def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
     """Return whether a scope before *scope* registers a working hook of ours for *event*."""
     before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
     own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
-    paths = [settings_file(other, folder) for other in before]
-    return any(path != own and has_live_hook(path, event) for path in paths)
+    paths = [path for other in before if (path := settings_file(other, folder)) != own]
+    return any(is_live(hook["command"]) for path in paths for hook in our_hooks(read_settings(path, MARKER), event))
 
 
 def _setting(name: str, path: str) -> "Any":

@@ -225,4 +225,4 @@ def _model_error(error: RequestError, attempts: int, used: tuple[int, int]) -> M
     text = f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}"
     if is_redirect or is_of_account(error.status, error.text):
         return AccountError(text, used=used)
-    return ModelError(text, is_lasting=is_lasting(error.status), retry_after_s=error.retry_after_s, used=used)
+    return ModelError(text, is_lasting=is_lasting(error.status), used=used)

@@ -100,7 +100,10 @@ def ask_in_parts(
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
         next_prompt = prompt._replace(blocks=(*prompt.blocks, note))  # the first blocks can be cached
     if failures and not (text or any(items.values())):
-        raise ModelError(_why_nothing(recording.exchanges[-1].reply))
+        beginning = shortened(reply.text)[:100]
+        raise ModelError(
+            f"{reply.model} twice gave no complete JSON of the requested form. It said: {beginning!r}. Try again later."
+        )
     return JsonAnswer(text, items, present, recording.exchanges)
 
 
@@ -161,15 +164,6 @@ def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | 
     text, *lists = (answer.get(key) for key in keys)
     items = {key: value for key, value in zip(keys[1:], lists, strict=True) if isinstance(value, list)}
     return _Part(text if isinstance(text, str) else "", items, is_complete)
-
-
-def _why_nothing(reply: Reply | None) -> str:
-    if reply is None or not reply.text.strip():
-        return "The model gave an empty answer, twice. Try again later."
-    if reply.is_cut:
-        return f"{reply.model}'s answers were cut off before anything of them was complete. Try again later."
-    beginning = shortened(reply.text)[:100]
-    return f"{reply.model} twice gave no JSON of the requested form. It said: {beginning!r}. Try again later."
 
 
 def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:

@@ -190,13 +190,13 @@ def test_retry_after_is_obeyed_up_to_a_minute(
 
 
 def test_nothing_is_waited_for_beyond_the_deadline(scripted: Start, model: AnthropicModel, waits: list[float]) -> None:
-    """The error comes at once, and tells how long the other side asked to be left alone."""
+    """The error comes at once."""
     api = scripted(Answer("", status=429, headers={"retry-after": "40"}))
 
-    with pytest.raises(ModelError) as raised:
+    with pytest.raises(ModelError):
         model.ask(a_prompt(), deadline=soon(20))
 
-    assert (len(api.messages()), waits, raised.value.retry_after_s) == (1, [], 40.0)
+    assert (len(api.messages()), waits) == (1, [])
 
 
 def test_a_server_that_hangs_holds_nobody_beyond_the_deadline(scripted: Start, model: AnthropicModel) -> None:

@@ -242,7 +242,7 @@ def test_an_answer_that_says_nothing_of_what_was_asked_is_an_error_where_it_must
 
     assert ask(must_answer=True).tags == WHOLE["bullet_tags"]
     assert "held no JSON object of the form told above" in api.messages()[1].last_said
-    with pytest.raises(ModelError, match="twice gave no JSON of the requested form") as raised:
+    with pytest.raises(ModelError, match="twice gave no complete JSON of the requested form") as raised:
         ask(must_answer=True)
     assert not raised.value.is_lasting
 
