@@ -147,8 +147,6 @@ def _make() -> None:
 def _put_in_place(target: str) -> None:
     """Point the link `runtime` at *target*, atomically, and remove the former environment."""
     link = settings.runtime_dir()
-    if os.path.isdir(link) and not os.path.islink(link):
-        raise SetupError(f"{link} is a folder that playbook didn't create. Move it away.")
     before = os.path.realpath(link) if os.path.islink(link) else None
     temporary = target + ".link"
     os.symlink(target, temporary)
@@ -183,7 +181,7 @@ def _run(command: "Sequence[str]") -> str:
 
 
 def _made_for(root: str) -> str:
-    """Return a digest of the project's table, which differs if another version of the plugin needs other packages."""
+    """Return a digest of the project's tables, which differs if another version of the plugin needs other packages."""
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         return hashlib.sha256(file.read().partition(b"\n[tool.")[0]).hexdigest()
 

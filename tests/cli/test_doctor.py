@@ -196,7 +196,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
     ("edit", "told"),
     [
         (lambda text: text.replace("PreCompact", "PreCompaction"), "lacks PreCompact"),
-        (lambda text: text.replace("/inject.py", "/gone.py"), "has a command that can't run"),
+        (lambda text: text.replace("/inject.py", "/gone.py"), "names a program that is gone"),
         (lambda text: text[:-5], "can't be read"),
         (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "turns all hooks off"),
     ],

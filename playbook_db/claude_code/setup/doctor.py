@@ -277,8 +277,8 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         again = f"playbook install --scope {each.scope}"
         if each.missing:
             yield Finding("hooks", BROKEN, f"{each.path} lacks {', '.join(each.missing)}", again)
-        elif each.dead:
-            yield Finding("hooks", BROKEN, f"{each.path} has a command that can't run: {each.dead}", again)
+        elif each.is_dead:
+            yield Finding("hooks", BROKEN, f"{each.path} names a program that is gone, or that can't run", again)
         else:
             untried = "" if each.scope == "user" else "; not run, since that file may come with a clone"
             yield Finding("hooks", OK, f"registered in {each.path}{untried}")

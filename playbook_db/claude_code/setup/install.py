@@ -54,14 +54,14 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file with our hooks: their `commands`, events that have none (`missing`), and a command that can't run
-    (`dead`)."""
+    """A settings file with our hooks: their `commands`, and the events that have none (`missing`). If `is_dead`, one of
+    the commands can't run."""
 
     scope: str
     path: str
     commands: tuple[str, ...]
     missing: tuple[str, ...]
-    dead: str | None
+    is_dead: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ def find_registrations(folder: str) -> Registrations:
         hooks = {event: registration.our_hooks(document, event) for event in registration.EVENTS}
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
-            dead = next((command for command in commands if not registration.is_live(command)), None)
-            registrations.append(Registration(scope, path, tuple(commands), missing, dead))
+            is_dead = not all(map(registration.is_live, commands))
+            registrations.append(Registration(scope, path, tuple(commands), missing, is_dead))
     return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
 
 
