@@ -268,8 +268,9 @@ def _report(url: str) -> maintenance.Report:
 
 def _registrations(url: str, folder: str) -> Iterator[Finding]:
     registrations = install.find_registrations(folder)
-    for path, problem in registrations.unreadable:
-        yield Finding("settings", BROKEN, problem, f"python3 -m json.tool {quote(path)}")
+    for path in registrations.unreadable:
+        message = f"{path} can't be read as a JSON object; Claude Code ignores it"
+        yield Finding("settings", BROKEN, message, f"python3 -m json.tool {quote(path)}")
     for path in registrations.off:
         message = f'{path} turns all hooks off ("disableAllHooks": true); remove that line'
         yield Finding("settings", BROKEN, message, f"${{EDITOR:-vi}} {quote(path)}")

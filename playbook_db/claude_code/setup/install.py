@@ -69,13 +69,13 @@ class Registrations:
     """The registrations of our hooks in all settings files.
 
     `files` have our hooks. `plugin` is the name of our plugin if it is enabled. Files in `off` switch all hooks off.
-    `unreadable` lists files that can't be read, each with the problem.
+    Files in `unreadable` hold no JSON object that can be read.
     """
 
     files: tuple[Registration, ...]
     plugin: str | None
     off: tuple[str, ...]
-    unreadable: tuple[tuple[str, str], ...]
+    unreadable: tuple[str, ...]
 
 
 def install(scope: str, folder: str, *, now: datetime) -> Installed:
@@ -160,12 +160,9 @@ def find_registrations(folder: str) -> Registrations:
     for path, scope in scopes.items():
         if not os.path.exists(path):
             continue
-        try:
-            document = json.loads(read_plain(path).decode("utf-8-sig"))
-            if not isinstance(document, dict):
-                raise ValueError("it holds no object")
-        except (OSError, ValueError, RecursionError) as error:
-            unreadable.append((path, f"{path} can't be read ({error}); Claude Code ignores it"))
+        document = registration.read_settings(path)
+        if not isinstance(document, dict):
+            unreadable.append(path)
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)
