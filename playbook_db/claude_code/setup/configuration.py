@@ -51,11 +51,8 @@ VARIABLES = {  # in `env`, with their defaults; a test compares them with module
 }
 _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
-_NOT_IN_SETTINGS = {  # variables that don't belong into Claude Code's settings, each with the reason
-    **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
-    "PLAYBOOK_DB_URL": "programs outside Claude Code would use a different database",
-    "CLAUDE_CONFIG_DIR": "it names the folder that contains the settings",
-}
+# A key would stay in the history of the shell. Commands in a terminal need the other two as well.
+_NOT_IN_SETTINGS = (*project_env.KEYS, "PLAYBOOK_DB_URL", "CLAUDE_CONFIG_DIR")
 _NUMBERS: dict[str, Callable[[str], float]] = {
     "PLAYBOOK_DAILY_TOKENS": int, "AGENTIC_CONTEXT_TIMEOUT_S": float, "AGENTIC_CONTEXT_DEDUP_THRESHOLD": float,
 }  # fmt: skip
@@ -94,8 +91,8 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     changed. Raises ArgumentError for an invalid value, and InstallError."""
     from playbook_db.claude_code.setup import install  # late: showing them needs none of it
 
-    if reason := _NOT_IN_SETTINGS.get(name):
-        raise ArgumentError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
+    if name in _NOT_IN_SETTINGS:
+        raise ArgumentError(f"{name} isn't kept in Claude Code's settings. Set it in your shell.")
     if name not in NAMES_IN_SETTINGS:
         if value is not None:
             _check(name, value)
