@@ -58,19 +58,17 @@ def main(arguments: "Sequence[str]") -> int:
         if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
             _keep_out(settings.session())
         return 0 if is_ready() else 1
-    if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
+    if settings.is_disabled():
         return 0
     try:
-        with alone(settings.runtime_dir() + ".lock") as is_alone:
-            if not is_alone:
-                return 0
-            if not is_ready():
-                state = read_state()
-                has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
-                if has_just_failed and "--now" not in arguments:
+        if not os.environ.get("PLAYBOOK_NO_SETUP"):
+            with alone(settings.runtime_dir() + ".lock") as is_alone:
+                if not is_alone:
                     return 0
-                _make()
-        worker_start.start_in_runtime()
+                if not is_ready() and ("--now" in arguments or not _has_just_failed()):
+                    _make()
+        if os.access(settings.runtime_python(), os.X_OK):  # after a failure, an older environment is better than none
+            worker_start.start_in_runtime()
     except Exception as error:  # nobody is there to read a traceback
         _note("failed", error=str(error))
         return 1
@@ -80,6 +78,11 @@ def main(arguments: "Sequence[str]") -> int:
 def is_ready(root: str = ROOT) -> bool:
     """Return whether the environment exists and has the dependencies of the plugin in the folder *root*."""
     return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for(root)
+
+
+def _has_just_failed() -> bool:
+    state = read_state()
+    return state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
 
 
 def read_state() -> "dict[str, object]":

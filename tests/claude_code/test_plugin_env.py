@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import plugin_env
+from playbook_db.claude_code import plugin_env, registration
+from playbook_db.claude_code.hooks import worker_start
+from playbook_db.claude_code.hooks.hook_runner import Hook
 from playbook_db.services.learning import queue
 from tests.claude_code import running
 
@@ -190,7 +192,23 @@ def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path,
 
     assert _set_up().returncode == 1
     assert os.path.realpath(data / "runtime") == before
-    assert os.access(data / "runtime" / "bin" / "python", os.X_OK)
+    assert running.appears(calls.with_name("calls.worker"))
+    calls.with_name("calls.worker").unlink()
+    assert _set_up().returncode == 0
+    assert running.appears(calls.with_name("calls.worker"))
+    assert _made(calls) == 2
+
+
+def test_a_plugin_s_hook_asks_the_setup_before_each_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new version of the plugin may need other packages than the environment that is there."""
+    _set_up()
+    started: list[list[str]] = []
+    monkeypatch.setattr("playbook_db.claude_code.registration.own_scope", lambda: registration.PLUGIN)
+    monkeypatch.setattr(worker_start, "start_detached", lambda command, environ: started.append(command))
+
+    worker_start.start(Hook("enqueue", b""), str(running.ROOT))
+
+    assert started == [[sys.executable, "-I", str(_SETUP)]]
 
 
 def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None:

@@ -33,17 +33,15 @@ def start(hook: "Hook", folder: str) -> None:
     try:
         if registration.own_scope() != registration.PLUGIN:
             start_detached([sys.argv[2], "-P", "-m", WORKER], environ)
-        elif os.access(settings.runtime_python(), os.X_OK):
-            start_in_runtime(environ)
-        elif not os.environ.get("PLAYBOOK_NO_SETUP"):
+        else:  # an update of the plugin may need other packages
             start_detached([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")], environ)
     except (OSError, IndexError) as error:
         hook.note(f"the worker can't be started ({error}); the jobs are kept. Run: playbook doctor")
 
 
-def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:
+def start_in_runtime() -> None:
     """Start the worker in the plugin's environment. Our own code runs from the plugin's folder."""
-    start_detached([settings.runtime_python(), "-P", "-m", WORKER], {**environ, "PYTHONPATH": _ROOT})
+    start_detached([settings.runtime_python(), "-P", "-m", WORKER], {**os.environ, "PYTHONPATH": _ROOT})
 
 
 def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> None:
