@@ -9,7 +9,6 @@ from playbook_db.domain.times import EXAMPLES
 from playbook_db.errors import ArgumentError, PlaybookChangedError, PlaybookError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
-from playbook_db.services.reading.history import SourcedPlaybook
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")
@@ -67,8 +66,11 @@ def compare(request: PageRequest) -> Response:
         before, after = (history.at(request.project, when) for when in (states["from"], states["to"] or "now"))
     except ArgumentError as error:
         return request.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
-    values["sides"] = [before, after]
-    return request.page("diff.html", title="Differences", **values | _differences(request, before, after))
+    comparison = history.difference(before, after)
+    kinds = ("added", "retired", "reworded", "moved", "voted", "keys")  # in the order of `playbook diff`
+    entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
+    values |= {"sides": [before, after], "entries": request.rows_of(entries), "count": len(entries)}
+    return request.page("diff.html", title="Differences", **values)
 
 
 def playbook_at(request: PageRequest) -> Response:
@@ -92,26 +94,6 @@ def change(request: PageRequest) -> Response:
     if session is None and request.form.get("do") != "undo":
         raise PlaybookError(f"There is no action {request.form.get('do', '')!r}. Nothing was changed.")
     return _undo(request, target.number, session)
-
-
-def ask_restore(request: PageRequest) -> Response:
-    """Show the changes that restoring the playbook would make."""
-    history.require_history(request.project)
-    when = request.query.get("at", "").strip()
-    now, then = history.at(request.project, "now"), history.at(request.project, when)
-    rehearsed = undo.go_back(request.project, f"{then.revision}", dry_run=True, was=now.revision)
-    values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes}
-    title = f"Restore the playbook of revision {then.revision}?"
-    return request.page("restore.html", title=title, **values, **_differences(request, now, then))
-
-
-def restore(request: PageRequest) -> Response:
-    """Restore the playbook of an earlier revision or time."""
-    when = request.form.get("at", "")
-    try:
-        return _done(request, [undo.go_back(request.project, when, was=as_number(request.form.get("was", "")))])
-    except PlaybookChangedError as error:
-        return request.back("history", "restore", notice=f"{error.text} Look again at what would change.", at=when)
 
 
 def _undo(request: PageRequest, number: int, session: str | None) -> Response:
@@ -144,14 +126,6 @@ def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "
     return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
 
 
-def _differences(request: PageRequest, before: SourcedPlaybook, after: SourcedPlaybook) -> dict[str, Any]:
-    """Return one page of the differences, each with its kind, in the order of `playbook diff`."""
-    comparison = history.difference(before, after)
-    kinds = ("added", "retired", "reworded", "moved", "voted", "keys")
-    entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
-    return {"entries": request.rows_of(entries), "count": len(entries)}
-
-
 def _last(request: PageRequest) -> int:
     with request.project.store.read(request.project.key) as book:
         return book.revision
@@ -169,8 +143,6 @@ ROUTES: Routes = {
     ("GET", "/history/diff"): compare,
     ("GET", "/history/at"): playbook_at,
     ("GET", "/history/at/{revision}"): playbook_at,
-    ("GET", "/history/restore"): ask_restore,
-    ("POST", "/history/restore"): restore,
     ("GET", "/history/{revision}"): revision,
     ("POST", "/history/{revision}"): change,
 }

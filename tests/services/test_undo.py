@@ -178,7 +178,6 @@ def test_who_decides_on_another_state_is_refused(project: Project) -> None:
     for undone in (
         lambda was: undo(project, RevisionRange(2, 2), prefer="theirs", was=was),
         lambda was: undo_service.undo_session(project, "nobody", was=was),
-        lambda was: go_back(project, "1", was=was),
     ):
         with pytest.raises(PlaybookChangedError, match="changed meanwhile, in revision 3"):
             undone(2)

@@ -284,34 +284,15 @@ def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
     assert "Nothing that was learned from session taught-0001 is still in force" in again
 
 
-def test_a_playbook_goes_back_when_the_person_has_seen_what_changes(shared: SharedPages) -> None:
-    """The page that asks changes nothing; one that somebody else wrote meanwhile is looked at again first."""
+def test_the_playbook_as_it_was_names_the_command_that_restores_it(shared: SharedPages) -> None:
+    """The last state has nothing to restore."""
     with shared.opened() as project:
-        name = _add(project, "restored with all")
-        then = last_revision(project)
-        edit.edit(project, name, text="lost with the rest")
+        then = _add(project, "restored with all") and last_revision(project)
+        _add(project, "lost with the rest")
         last = last_revision(project)
 
-    asked = shared.visitor.see("/history/restore", at=then)
-    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.body))
-
-    assert "[-lost-]{+restored+} with [-the rest-]{+all+}" in _seen(asked)
-    with shared.opened() as project:
-        assert last_revision(project) == last
-        other = _add(project, "came while the person looked")
-    stale = shared.visitor.send("/history/restore", **form)
-    assert "changed meanwhile" in _after(shared, stale)
-    with shared.opened() as project:
-        assert _texts(project)[name] == "lost with the rest"
-    asked = shared.visitor.see(stale.headers["location"])
-    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.body))
-    assert shared.visitor.send("/history/restore", **form).status == 303
-    with shared.opened() as project:
-        assert _texts(project)[name] == "restored with all"
-        assert other not in _texts(project)
-        last = last_revision(project)
-    assert "is the last one; there is nothing to undo" in _seen(shared.visitor.see("/history/restore", at=last))
-    assert "there is nothing to undo" in _after(shared, shared.visitor.send("/history/restore", at=last))
+    assert f"playbook restore --at {then}" in _seen(shared.visitor.see(f"/history/at/{then}"))
+    assert "restore --at" not in _seen(shared.visitor.see(f"/history/at/{last}"))
 
 
 @pytest.mark.parametrize("path", ["/history/99999", "/history/0", "/history/none", "/history/r", "/history/at/x"])
@@ -333,8 +314,6 @@ def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
         last = last_revision(project)
 
     assert shared.visitor.send(f"/history/{last}", do="erase").status == 409
-    assert shared.visitor.send("/history/restore", at="someday", was="x").status == 404
-    assert shared.visitor.send("/history/restore").status == 404
     for page in ("0", "-1", "x", "9" * 30):
         assert shared.visitor.see(f"/history/{last}", page=page).status == 200
         assert shared.visitor.see("/history/at", page=page).status == 200
@@ -349,7 +328,6 @@ def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
     assert "0 key points" in _seen(visitor.see("/history/at"))
     assert "this playbook has no history yet" in visitor.see("/history/at", at="yesterday").body
     assert "There are no differences." in visitor.see("/history/diff", **{"from": "0"}).body
-    assert "is the last one; there is nothing to undo" in visitor.see("/history/restore", at="0").body
     assert "No proposal waits for you." in visitor.see("/review").body
     assert visitor.see("/history/1").status == 404
     assert visitor.send("/history/1", do="undo").status == 404
