@@ -83,11 +83,6 @@ class PageRequest:
         """Show *lines* on the next page."""
         self.later.extend(map(Notice, lines))
 
-    def ask(self, question: str, answer: str, *path: str) -> Response:
-        """Return a page that asks *question*. Its button *answer* sends the form again to *path*, with `sure`."""
-        fields = {**self.form, "sure": "yes"}
-        return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
-
     def text(self, name: str) -> str:
         """Return the text that the user typed into the field *name*. Its lines end with `\\n`."""
         return self.form.get(name, "").replace("\r\n", "\n")

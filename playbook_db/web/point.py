@@ -14,7 +14,6 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.services.playbook import edit, forget_lines, promotion
 from playbook_db.services.playbook import forget as forget_service
-from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number, as_shown
 
@@ -31,12 +30,12 @@ def change(request: PageRequest) -> Response:
     act = _ACTS.get(action)
     if act is None:
         raise errors.PlaybookError(f"There is no action {action!r}. Nothing was changed.")
-    request = request if act is _demote else _of_name(request)
+    request = _of_name(request)
     try:
-        return act(request, name) or request.back("points", name)
+        act(request, name)
     except (errors.PointRuleError, errors.PointNotFoundError, errors.SettingError, errors.InstallError) as error:
-        request = _of_name(request)
         return _page(request, problem=error, draft=request.text("text") if action == "edit" else None)
+    return request.back("points", name)
 
 
 def _of_name(request: PageRequest) -> PageRequest:
@@ -49,10 +48,7 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
     name, project = request.path["name"], request.project
     last = as_number(request.query.get("to", ""))
     last = MAX_COUNTER if last is None else last
-    try:
-        full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS)
-    except errors.PointNotFoundError as error:
-        return request.page("no_point.html", title="No such point", status=404, error=str(error), name=name)
+    full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS)
     point, retired = full.details.point, full.details.retired
     events = full.life.events[::-1] if full.life else ()
     oldest = events[-1].revision if events else 0
@@ -71,7 +67,6 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
         is_newest=last == MAX_COUNTER,
         event_words=EVENTS,
         sections=SECTION_SLUGS,
-        others=list_projects(project.own.store) if project.is_users and not retired else [],
         can_be_guarded=bool(folder),
         guarded=[each for each in guards.counted(folder) if each.name == name] if folder else [],
         problem=problem,
@@ -80,7 +75,7 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
     )
 
 
-# The actions on a point. Each says what it did, and returns the page to show next, if that isn't the point's page.
+# The actions on a point. Each says what it did on the next page.
 
 
 def _edit(request: PageRequest, name: str) -> None:
@@ -121,22 +116,10 @@ def _restore(request: PageRequest, name: str) -> None:
     request.say(f"restored {name}", edit.restore(request.project, name))
 
 
-def _promote(request: PageRequest, name: str) -> Response | None:
+def _promote(request: PageRequest, name: str) -> None:
     move = promotion.promote(request.project, name, keeps=bool(request.form.get("keep")))
-    _say_move(request, move, request.project.playbooks()[-1], request.project)
-    return None
-
-
-def _demote(request: PageRequest, name: str) -> Response | None:
-    project = request.project
-    if project.is_users:
-        raise errors.PointRuleError("Choose the project to move the point to. Nothing was changed.")
-    if project.is_team and not request.form.get("sure"):
-        question = f"{name} would be in the team's playbook {project.key}, for all members. Give it to the team?"
-        return request.ask(question, "Give it to the team", "points", name)
-    move = promotion.demote(project, name, keeps=bool(request.form.get("keep")))
-    _say_move(request, move, project, project.playbooks()[-1])
-    return request.back("points", move.copy)
+    request.say(f"{move.copy} is the copy of {name}", move.copied, project=request.project.playbooks()[-1])
+    request.say(f"retired {name}", move.retired)
 
 
 def _guard(request: PageRequest, name: str) -> None:
@@ -159,19 +142,7 @@ def _guarded_folder(request: PageRequest) -> str:
     return folder if projects.has_folder(folder) else ""
 
 
-def _say_move(request: PageRequest, move: promotion.Move, target: Project, source: Project) -> None:
-    moves = [
-        (f"{move.copy} is the copy of {move.name}", move.copied, target),
-        (f"retired {move.name}", move.retired, source),
-    ]
-    done = [each for each in moves if each[1] is not None and each[1].changes]
-    for what, result, project in done:
-        request.say(what, result, project=project)
-    if not done:
-        request.say_all([f"nothing to do: {move.name} has its copy, {move.copy}", *move.notes])
-
-
-_ACTS: dict[str, Callable[[PageRequest, str], Response | None]] = {
+_ACTS: dict[str, Callable[[PageRequest, str], None]] = {
     "edit": _edit,
     "helpful": _vote,
     "harmful": _vote,
@@ -181,7 +152,6 @@ _ACTS: dict[str, Callable[[PageRequest, str], Response | None]] = {
     "retire": _retire,
     "restore": _restore,
     "promote": _promote,
-    "demote": _demote,
     "guard": _guard,
     "unguard": _guard,
 }

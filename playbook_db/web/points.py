@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from playbook_db import projects
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
-from playbook_db.errors import PointRuleError
+from playbook_db.errors import PointRuleError, ProjectError, Remedy
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit
 from playbook_db.services.reading import listing
@@ -43,12 +43,12 @@ def add(request: PageRequest) -> Response:
     """Add a point. If the text can't be a point, show it in the form again."""
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
     is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
-    if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):
-        question = f"{project.folder} doesn't look like a project: neither it nor a folder above has a .git or .claude"
-        return request.ask(f"{question} but your home's. Create a playbook for it?", "Create a playbook", "points")
     try:
+        if not (is_like_a_project or project_service.is_known(project)):
+            problem = f"{project.folder} doesn't look like a project, so it has no playbook yet. Nothing was added."
+            raise ProjectError(problem, Remedy("To create a playbook there: {}", ("init",)))
         result = edit.add(project, text, section=section or None)
-    except PointRuleError as error:
+    except (PointRuleError, ProjectError) as error:
         return _page(request, status=409, draft=text, draft_section=section, problem=str(error))
     name = result.changes[0].point.name
     request.say(f"added {name}", result)

@@ -359,7 +359,7 @@ def test_what_nobody_offers_is_refused(site: Site) -> None:
     assert "Nothing was changed" in answer.body
 
 
-def test_a_point_moves_into_the_users_own_playbook_and_back(site: Site) -> None:
+def test_a_point_moves_into_the_users_own_playbook(site: Site) -> None:
     """Its name tells whose it is, whichever project is at hand; each revision that was made is said."""
     name = site.add("Worth knowing everywhere")
     promoted = site.do(name, "promote")
@@ -374,10 +374,7 @@ def test_a_point_moves_into_the_users_own_playbook_and_back(site: Site) -> None:
     assert f"voted {copy} helpful" in said(voted)
     with site.own() as own:
         assert edit.find(own, copy).point.helpful == 1
-    back = site.visitor.send(f"/points/{copy}?project={site.folder}", do="demote")
-    assert "is the copy of" in said(site.follow(back))
-    with site.own() as own:
-        assert edit.find(own, copy).retired is not None
+    assert f"playbook demote {copy}" in words_of(site.see(f"/points/{copy}", project="user"))
     kept = site.add("Worth knowing here, too")
     site.do(kept, "promote", keep="yes")
     assert site.find(kept).retired is None
@@ -564,22 +561,21 @@ def test_an_unknown_point_is_a_page_that_says_what_to_do(site: Site) -> None:
     assert (near.status, none.status) == (404, 404)
     assert f"Did you mean {name}" in words_of(near)
     assert "<script>alert" not in none.body
-    assert "All points" in words_of(none)
     assert site.do("oth-98765", "helpful").status == 404
 
 
-def test_a_folder_that_looks_like_no_project_is_asked_about(site: Site, tmp_path: Path) -> None:
-    """As the command asks, before it is given a playbook."""
+def test_a_folder_that_looks_like_no_project_gets_no_playbook_by_the_way(site: Site, tmp_path: Path) -> None:
+    """The form keeps the text, and says which command creates a playbook there."""
     bare, home = tmp_path / "bare", tmp_path / "home"
     for made in (bare, home):
         made.mkdir(exist_ok=True)
     with served(bare, home) as address:
         visitor = Visitor(address)
         visitor.open()
-        asked = visitor.send("/points", text="Kept all the same", section="oth")
-        assert "look like a project" in words_of(asked)
-        assert listed(visitor.see("/points")) == []
-        fields = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', asked.body)}
-        visitor.send("/points", **fields)
+        refused = visitor.send("/points", text="Kept all the same", section="oth")
+        assert refused.status == 409
+        assert f"{bare} doesn't look like a project" in alert(refused)
+        assert "playbook init" in alert(refused)
+        assert "Kept all the same" in refused.body
 
-        assert listed(visitor.see("/points")) == ["oth-001"]
+        assert listed(visitor.see("/points")) == []
