@@ -10,14 +10,13 @@ from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes
-from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history, statistics
 from playbook_db.store.hook_sql import WAITS
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
 
 _DAYS = 14  # with their costs; the page of numbers has all
 _UUID_LENGTH = 36  # characters
@@ -29,9 +28,8 @@ def list_sessions(request: PageRequest) -> Response:
     """Show the queue, the sessions and the costs by day. Compare held-out sessions, if any, with the others."""
     offset = (request.page_number - 1) * PAGE_ROWS
     sessions, count = history.session_page(request.project, most=PAGE_ROWS, offset=offset)
-    jobs_page = max(1, as_number(request.query.get("jobs", "")) or 1)
     own = request.project.own
-    jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS)
+    jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS)
     return request.page(
         "sessions.html",
         title="Sessions",
@@ -39,7 +37,6 @@ def list_sessions(request: PageRequest) -> Response:
         count=count,
         jobs=jobs,
         job_counts=job_counts,
-        jobs_page=jobs_page,
         waits=WAITS,
         titles=_titles(own, [each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
         today=f"{tokens_today(own.store):,}",
@@ -67,23 +64,11 @@ def show_session(request: PageRequest) -> Response:
     )
 
 
-def change(request: PageRequest) -> Response:
-    """Retry one job or all jobs, or remove one job."""
-    own, action = request.project.own, request.form.get("do", "")
-    if action == "retry-all":
-        count = queue.retry_all(own.store)
-        queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
-        return request.back("sessions", notice=queued if count else "No job waits, and none failed.")
-    number = as_number(request.form.get("id", "")) or 0
-    if action == "retry":
-        if not queue.retry(own.store, own.key, number):
-            raise PlaybookError(f"This project has no failed or waiting job {number}.", _SEE_JOBS)
-        return request.back("sessions", notice=f"Job {number} is queued. {_BEGIN}")
-    if action == "drop":
-        if not queue.drop(own.store, own.key, number):
-            raise PlaybookError(f"This project has no job {number} that can be removed.", _SEE_JOBS)
-        return request.back("sessions", notice=f"Job {number} is removed.")
-    raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
+def retry(request: PageRequest) -> Response:
+    """Retry all failed and waiting jobs, of all projects."""
+    count = queue.retry_all(request.project.own.store)
+    queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
+    return request.back("sessions", notice=queued if count else "No job waits, and none failed.")
 
 
 def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
@@ -100,10 +85,9 @@ def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
 
 
 _BEGIN = "The next session starts the work; to start it now: playbook work"
-_SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 
 ROUTES: Routes = {
     ("GET", "/sessions"): list_sessions,
-    ("POST", "/sessions"): change,
+    ("POST", "/sessions"): retry,
     ("GET", "/sessions/{session:path}"): show_session,
 }

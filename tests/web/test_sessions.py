@@ -150,7 +150,7 @@ def test_what_each_session_taught_comes_by_pages(site: Site) -> None:
 def test_a_page_that_is_no_page_is_the_first_or_an_empty_one(site: Site) -> None:
     """Whatever a browser asks for, nothing breaks."""
     for page in ("0", "-1", "x", "9" * 9, "9" * 99):
-        assert site.visitor.see("/sessions", page=page, jobs=page).status == 200
+        assert site.visitor.see("/sessions", page=page).status == 200
 
 
 def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
@@ -224,7 +224,7 @@ def test_sessions_with_and_without_the_playbook_stand_side_by_side(site: Site) -
 
 
 def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None:
-    """By a button each; so is what waits through no fault of its own."""
+    """By one button; so is what waits through no fault of its own."""
     with site.jobs(4) as (failed, held, waiting, running):
         with open_store(site.url) as store:
             by_id = {job.id: job._replace(attempts=1) for job in queue.list_jobs(store)}
@@ -239,37 +239,25 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
         assert "\x1b" not in told[f"Session job-{failed}"][4]
         assert ESCAPED in told[f"Session job-{failed}"][4]
-        assert told[f"Session job-{failed}"][5] == "Try again Remove"
         assert told[f"Session job-{held}"][4].startswith("today&#39;s budget is spent Next try: 2099")
-        assert told[f"Session job-{waiting}"][4:] == ["", "Remove"]
+        assert told[f"Session job-{waiting}"][4:] == [""]
 
-        assert site.visitor.send("/sessions", do="retry", id=failed).status == 303
-        answer = site.visitor.see("/sessions")
-        assert f"Job {failed} is queued." in answer.body
-        assert site.state(failed) == "queued"
-        assert site.visitor.send("/sessions", do="retry-all").status == 303
-        assert "1 job queued, of all projects." in site.visitor.see("/sessions").body
-        assert site.visitor.send("/sessions", do="retry-all").status == 303
+        assert site.visitor.send("/sessions").status == 303
+        assert "2 jobs queued, of all projects." in site.visitor.see("/sessions").body
+        assert [site.state(each) for each in (failed, held)] == ["queued", "queued"]
+        assert site.visitor.send("/sessions").status == 303
         assert "No job waits, and none failed." in site.visitor.see("/sessions").body
 
 
-def test_a_job_is_removed_or_was_already(site: Site) -> None:
-    """What isn't there, or is no number, is told; nothing breaks."""
-    with site.jobs(1) as (number,):
-        assert site.visitor.send("/sessions", do="drop", id=number).status == 303
-        assert f"Job {number} is removed." in site.visitor.see("/sessions").body
-        for form in ({"do": "drop", "id": number}, {"do": "retry", "id": "x"}, {"do": "retry"}, {"do": "?"}, {}):
-            assert site.visitor.send("/sessions", **form).status == 409
-
-
-def test_many_jobs_come_by_pages(site: Site) -> None:
-    """And the sessions below stay where they are."""
+def test_of_many_jobs_the_oldest_are_listed(site: Site) -> None:
+    """The others by the command that the page names."""
     with site.jobs(60):
-        first, second = site.visitor.see("/sessions", page=2), site.visitor.see("/sessions", jobs=2, page=2)
+        answer = site.visitor.see("/sessions")
 
-        assert "60 waiting" in first.body
-        assert [len(_rows(each, "Waiting and failed jobs")) for each in (first, second)] == [50, 10]
-        assert _rows(first, "Sessions") == _rows(second, "Sessions")
+        assert "60 waiting" in answer.body
+        assert len(_rows(answer, "Waiting and failed jobs")) == 50
+        assert "These are the oldest 50 jobs." in answer.body
+        assert "<code>playbook jobs</code>" in answer.body
 
 
 def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:

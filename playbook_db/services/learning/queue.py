@@ -84,12 +84,12 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
         return jobs.read_all(connection, key)
 
 
-def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
-    """Return a page of waiting, running and failed jobs of the project *key*, oldest first. The page has at most *most*
-    jobs, from *offset* on. Also return the number of jobs in each state."""
+def open_jobs(store: Store, key: str, *, most: int) -> tuple[Collection[Job], Mapping[str, int]]:
+    """Return the oldest *most* waiting, running and failed jobs of the project *key*, and the number of jobs in each
+    state."""
     with store.snapshot() as connection:
         unfinished = jobs.read_open(connection, key)
-    return unfinished[offset : offset + most], Counter(job.state for job in unfinished)
+    return unfinished[:most], Counter(job.state for job in unfinished)
 
 
 @retry_on_conflict
