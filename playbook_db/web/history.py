@@ -26,7 +26,7 @@ def list_revisions(request: PageRequest) -> Response:
         rows = list(history.log(request.project, query, most_changes=0))
     except ArgumentError as error:
         rows, problem = [], error.text
-    revisions, last = rows[:PAGE_ROWS], _last(request)
+    revisions = rows[:PAGE_ROWS]
     return request.page(
         "history.html",
         title="History",
@@ -35,9 +35,8 @@ def list_revisions(request: PageRequest) -> Response:
         revisions=revisions,
         fields=fields,
         sources=SOURCES,
-        last=last,
+        last=_last(request),
         older=revisions[-1].number - 1 if len(rows) > PAGE_ROWS else 0,
-        newer=_newer(filters, revisions[0].number if revisions else last, last),
     )
 
 
@@ -129,13 +128,6 @@ def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "
 def _last(request: PageRequest) -> int:
     with request.project.store.read(request.project.key) as book:
         return book.revision
-
-
-def _newer(filters: dict[str, str], first: int, last: int) -> int | None:
-    """Return the first revision of the page with newer ones. Return 0 for the newest page, None if this page is it."""
-    if first >= last or "until" not in filters:
-        return None
-    return first + PAGE_ROWS if len(filters) == 1 and first + PAGE_ROWS < last else 0
 
 
 ROUTES: Routes = {

@@ -95,7 +95,7 @@ def test_a_filter_shows_those_alone(shared: SharedPages) -> None:
 
 
 def test_many_revisions_come_by_pages(shared: SharedPages) -> None:
-    """Each page has those before the ones of the page before it, and the way back to the newer ones."""
+    """Each page has those before the ones of the page before it, and the way back to the newest ones."""
     with shared.opened() as project:
         name = _add(project, "voted on again and again")
         for _ in range(2 * PAGE_ROWS):
@@ -110,8 +110,10 @@ def test_many_revisions_come_by_pages(shared: SharedPages) -> None:
         address = unescape(older[1]) if older else ""
 
     assert found == list(range(last, 0, -1))
-    newer = shared.visitor.see("/history", until=last - PAGE_ROWS - 5)
-    assert f"until={last - 5}" in newer.body
+    body = shared.visitor.see("/history", until=last - PAGE_ROWS, name=name).body
+    newest = re.search(r'<a rel="prev" href="(/history\?[^"]*)"', body)
+    assert newest
+    assert parse_qs(urlsplit(unescape(newest[1])).query).keys() == {"project", "name"}
 
 
 def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
