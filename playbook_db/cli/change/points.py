@@ -1,6 +1,5 @@
 """Commands that change key points, one by one or in a batch, merge them, or move them to another playbook."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,13 +7,12 @@ import click
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
-    beside,
     busy,
     one_line,
     print_answer,
     print_json,
     print_revised,
-    print_texts,
+    print_table,
     say,
     wants_json,
 )
@@ -317,33 +315,17 @@ def dedup(merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str
 
 
 def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key: str) -> None:
+    """Print two lines for each pair. The first one begins with the pair's similarity."""
     if wants_json():
         print_json(records.candidates_record(key, candidates))
-    elif not candidates:
-        notify(["no two key points are similar"])
-    elif sys.stdout.isatty():
-        print_texts([f"{_in_full(likeness, *points)}\n\n" for *points, likeness in candidates], paged=True)
-    else:
-        for *points, likeness in candidates:
-            cells = [f"{likeness:.2f}"]
-            for point in points:
-                cells += [one_line(point.name), f"{point.helpful}", f"{point.harmful}", one_line(point.text)]
-            click.echo("\t".join(cells))
-    if candidates and not wants_json():
+        return
+    rows = [
+        ("" if place else f"{likeness:.2f}", point.name, f"{point.helpful}", f"{point.harmful}", point.text)
+        for *points, likeness in candidates
+        for place, point in enumerate(points)
+    ]
+    print_table(("similar", "name", "+", "-", "text"), rows, nothing="no two key points are similar")
+    if candidates:
         name, other = (one_line(point.name) for point in candidates[0][:2])
-        notify(
-            [
-                f"to merge two into one: playbook dedup --merge {name} {other}",
-                f"to keep both: playbook dedup --apart {name} {other}",
-            ]
-        )
-
-
-def _in_full(likeness: float, *points: "KeyPoint") -> str:
-    """Return both points in full, one below the other, and their similarity."""
-    width = max(len(one_line(point.name)) for point in points)
-    lines = [f"{likeness:.0%} similar"]
-    for point in points:
-        head = f"  {one_line(point.name):<{width}}  +{point.helpful} -{point.harmful}  "
-        lines.append(beside(head, one_line(point.text), len(head)))
-    return "\n".join(lines)
+        notify([f"to merge two into one: playbook dedup --merge {name} {other}"])
+        notify([f"to keep both: playbook dedup --apart {name} {other}"])
