@@ -8,14 +8,12 @@ from math import ceil, floor, log10
 
 from starlette.responses import Response
 
-from playbook_db.domain.times import local
 from playbook_db.domain.trust.outcomes import EVENTS
+from playbook_db.services.project import Project
 from playbook_db.services.reading import trends
-from playbook_db.services.reading.statistics import Statistics
 from playbook_db.services.reading.trends import Trends, by_period
 from playbook_db.web.page_request import PageRequest, Routes, rendered
 
-_MIB = 1024**2
 _MIN_STEPS, _MAX_STEPS = 3, 6  # of the axis
 _MIN_STEP = 0.0001  # of values that have decimals
 
@@ -82,9 +80,17 @@ class Picture:
 
 def shown(request: PageRequest) -> Response:
     """Show the page with all charts."""
-    numbers = trends.gather(request.project)
-    pictures = [_points(numbers), _votes(numbers), _uses(numbers), _costs(numbers)]
-    return request.page("numbers.html", title="Numbers", pictures=pictures)
+    return request.page("numbers.html", title="Numbers", pictures=_pictures(request.project))
+
+
+def as_svg(project: Project, *, title: str, subtitle: str) -> bytes:
+    """Return the charts of the page as an SVG image. It has no scripts and no links."""
+    return rendered("picture.svg", title=title, subtitle=subtitle, pictures=_pictures(project)).encode()
+
+
+def _pictures(project: Project) -> list[Picture]:
+    numbers = trends.gather(project)
+    return [_points(numbers), _votes(numbers), _uses(numbers), _costs(numbers)]
 
 
 def _points(numbers: Trends) -> Picture:
@@ -132,32 +138,6 @@ def _costs(numbers: Trends) -> Picture:
     days = [day for day in reversed(numbers.days) if day.calls]
     rows = [(day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd)) for day in days]
     return Picture("cost", chart, words, ("Day (UTC)", "Calls", "Tokens", "Cost"), rows)
-
-
-def as_svg(numbers: Statistics, *, title: str, subtitle: str) -> bytes:
-    """Return the statistics as an SVG image with six charts. It has no scripts and no links."""
-    period, votes = by_period(numbers.weeks, *numbers.votes)
-    _, costs = by_period(numbers.weeks, "cost_usd")
-    cost = f"What learning cost by {period}: ${numbers.learning.cost_usd:,.2f} in all"
-    sections = [(each.section.capitalize(), each.live, each.retired) for each in numbers.sections]
-    use = numbers.use
-    counts = {"shown": use.shown, "cited": use.cited, "helpful votes": use.helpful, "harmful votes": use.harmful}
-    shares = [(f"{name} ({use.share_of_shown(count) or 0:.1%})", count) for name, count in counts.items()]
-    since = f" since {local(use.shown_since)[:10]}" if use.shown_since else ""
-    growth, file = "Size of the file (all projects) at each backup", numbers.file
-    sizes = [(local(time)[:16], size / _MIB) for time, size in file.backups]
-    if file.size_bytes is not None:
-        sizes.append(("now", file.size_bytes / _MIB))
-        growth += f", {file.size_bytes / _MIB:,.2f} MiB now"
-    charts = {
-        "votes": Chart(f"Votes by {period}", list(numbers.votes), votes, is_stacked=True),
-        "sections": Chart("Points by section", ["live", "retired"], sections, is_stacked=True),
-        "use": Chart(f"Points in sessions{since}", ["times"], shares),
-        "ages": Chart("Live points by age", ["points"], numbers.age_groups),
-        "costs": Chart(cost, ["cost"], costs, unit="${}", decimals=2),
-        "sizes": Chart(growth, ["size"], sizes, unit="{} MiB", decimals=2),
-    }
-    return rendered("picture.svg", title=title, subtitle=subtitle, charts=charts).encode()
 
 
 ROUTES: Routes = {("GET", "/numbers"): shown}

@@ -29,17 +29,12 @@ from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.domain.trust.outcomes import Difference
+    from playbook_db.services.project import Project
     from playbook_db.services.reading.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line without a terminal
 _TITLE_COLUMNS = 81  # of the folder in the title of a picture
-_PARTS = {
-    "points": {"key_points"},
-    "history": {"revisions", "changes", "votes", "skipped_operations"},
-    "shown and cited": {"injections", "citations", "showings"},
-    "learning": {"transcripts", "reflections", "model_calls", "jobs", "session_outcomes"},
-}  # of the file, and the tables that hold them
 
 
 @cli.command()
@@ -56,22 +51,22 @@ def stats(svg: str | None) -> None:
 
     with opened(sync=False) as project:
         numbers = statistics.gather(project)
-    if svg is not None:
-        write_file(_picture(numbers), svg)
-        notify([f"drew {one_line(svg)}"])
+        if svg is not None:
+            write_file(_picture(project, numbers), svg)
+            notify([f"drew {one_line(svg)}"])
     if wants_json():
         print_json(records.statistics_record(numbers))
     else:
         print_texts((f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers)), paged=True)
 
 
-def _picture(numbers: "Statistics") -> bytes:
+def _picture(project: "Project", numbers: "Statistics") -> bytes:
     with needing("A picture", extra="web"):
         from playbook_db.web.numbers import as_svg
     end = shortened(one_line(numbers.project)[::-1], _TITLE_COLUMNS)[::-1]
     revisions = count_of(sum(numbers.revisions.values()), "revision")
     subtitle = f"{local(numbers.time)[:10]} · {count_of(numbers.live, 'live point')}, {revisions}"
-    return as_svg(numbers, title=f"The playbook of {end}", subtitle=subtitle)
+    return as_svg(project, title=f"The playbook of {end}", subtitle=subtitle)
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:
@@ -87,7 +82,7 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     if numbers.trials.trials.has_both:
         yield _heading("held back", "some points (PLAYBOOK_HOLDOUT_POINTS); each counts once per session")
         yield from (f"  {line}" for line in numbers.trials.in_words())
-    yield from _file_lines(numbers.file)
+    yield _heading("file", _file_text(numbers.file))
 
 
 def _point_lines(numbers: "Statistics") -> Iterator[str]:
@@ -199,16 +194,12 @@ def _learning_text(learning: "Learning") -> str:
     return text + (f"; the price of {count_of(learning.unpriced, 'call')} is unknown" if learning.unpriced else "")
 
 
-def _file_lines(file: "Growth") -> Iterator[str]:
+def _file_text(file: "Growth") -> str:
     text = "" if file.size_bytes is None else f"{readable_size(file.size_bytes)} for all projects"
     if file.backups:
         time, size = file.backups[0]
         text += f"; {readable_size(size)} on {local(time)[:10]}, the first of {count_of(len(file.backups), 'backup')}"
-    yield _heading("file", text or "not a file")
-    parts = {name: sum(t.size_bytes or 0 for t in file.tables if t.name in tables) for name, tables in _PARTS.items()}
-    if any(parts.values()):  # not every SQLite reports them
-        parts["the rest"] = (file.size_bytes or 0) - sum(parts.values())
-        yield from _table([(name, readable_size(size)) for name, size in parts.items()], "<>")
+    return text or "not a file"
 
 
 def _heading(title: str, text: str) -> str:
