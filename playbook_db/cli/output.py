@@ -46,6 +46,18 @@ def print_json(document: Any) -> None:
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
+def print_json_list(items: Iterable[Any], *, indent: int = 0) -> None:
+    """Print one JSON list, each item as it arrives. With *indent*, an item has a line for each value."""
+    import json
+
+    before, margin = "[\n", " " * indent
+    for item in items:
+        text = shown_json(json.dumps(item, indent=indent or None, ensure_ascii=False))
+        click.echo(before + margin + text.replace("\n", f"\n{margin}"), nl=False)
+        before = ",\n"
+    click.echo("[]" if before == "[\n" else "\n]")
+
+
 def wants_json() -> bool:
     """Return whether the command got the option `--json`."""
     return bool((click.get_current_context().find_object(dict) or {}).get("json"))
@@ -257,7 +269,7 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
     if not is_terminal and not indent:
         return text
     width = max(terminal_width() - len(indent), _SHORT_CELL) if is_terminal else 0
-    lines = [row for line in text.splitlines() for row in (wrapped(line, width, cuts_words=False) if width else [line])]
+    lines = [row for line in text.splitlines() for row in (_wrapped(line, width) if width else [line])]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 
@@ -280,15 +292,15 @@ def beside(head: str, text: str, margin: int) -> str:
     return head + folded(text, " " * margin)[margin:]
 
 
-def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
-    """Split *line* into parts of at most *width* columns. Unless *cuts_words*, a wider word stays whole, so that a path
-    can be copied. Scripts without spaces may be cut anywhere."""
+def _wrapped(line: str, width: int) -> list[str]:
+    """Split *line* into parts of at most *width* columns. A wider word stays whole, so that a path can be copied.
+    Scripts without spaces may be cut anywhere."""
     if width_of(line) <= width:
         return [line]
     if line.isascii():
         import textwrap  # late: only a terminal needs it
 
-        return textwrap.wrap(line, width, break_long_words=cuts_words, break_on_hyphens=False)
+        return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
     from rich.console import Console
     from rich.text import Text
 

@@ -228,7 +228,7 @@ def test_show_tells_when_a_point_came_and_last_changed(lived: Playbook) -> None:
 
 
 def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folder: Path) -> None:
-    """To the byte, in either layout, on stdout or into a file; so does --render for the prompt."""
+    """To the byte, on stdout or into a file; so does --render for the prompt."""
     playbook("import", "-", stdin='{"owner": "us", "key_points": [{"name": "a", "text": "…"}], "last_updated": null}')
     steps: list[tuple[str, ...]] = [
         ("add", "one"), ("vote", "oth-001", "helpful"), ("edit", "oth-001", "--section", "pat"), ("retire", "oth-001"),
@@ -236,12 +236,11 @@ def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folde
     then = {}
     for number, step in enumerate(steps, 2):
         playbook(*step)
-        exports = [playbook("export").out, playbook("export", "--layout", "flat").out, playbook("render").out]
-        then[number] = [*exports, playbook("list").out]
+        then[number] = [playbook("export").out, playbook("render").out, playbook("list").out]
 
-    for number, (sections, flat, prompt, listed) in then.items():
+    for number, (sections, prompt, listed) in then.items():
         assert playbook("at", str(number), "--json").out == sections
-        assert playbook("at", f"r{number}", "--json", "--layout", "flat").out == flat
+        assert playbook("at", f"r{number}", "--json").out == sections
         assert playbook("at", str(number), "--render").out == prompt
         assert playbook("at", str(number)).out == listed
         assert playbook("at", str(number), "-o", "out.json").out == ""

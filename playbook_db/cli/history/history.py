@@ -2,8 +2,8 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,11 +24,11 @@ from playbook_db.cli.output import (
     beside,
     one_line,
     print_json,
+    print_json_list,
     print_points,
     print_revised,
     print_texts,
     say,
-    shown_json,
     wants_json,
     write_text,
 )
@@ -39,7 +39,6 @@ from playbook_db.services.playbook import forget_lines
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.undo import Side
-    from playbook_db.domain.playbook_file import Layout
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
@@ -72,7 +71,7 @@ def log(**options: Any) -> None:
     source = source_of(*filter(None, [options["name"]]))
     if wants_json():
         quick_reads.log(
-            source, options, lambda revisions: print_texts(_json_list(map(records.log_record, revisions))), most=_EVERY
+            source, options, lambda revisions: print_json_list(map(records.log_record, revisions), indent=2), most=_EVERY
         )
         return
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
@@ -99,8 +98,7 @@ def log(**options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the earlier playbook as `playbook export` does.")
 @click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as a session gets it.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
-@click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
+def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
     """Show the playbook at an earlier revision or time.
 
     Revision 0 is the empty playbook. Examples of a TIME: 2026-03-01 (the end of that day), "2026-03-01 14:30", 2h, 3d,
@@ -118,7 +116,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
             text = history.prompt_at(project, str(then.revision))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
-            write_text(playbook_file.encode(then.playbook, layout=cast("Layout", layout)), output)
+            write_text(playbook_file.encode(then.playbook), output)
         elif then.playbook.points:
             print_points(then.playbook.points)
         elif not then.note:
@@ -163,17 +161,6 @@ def _side(project: "Project", text: str) -> "SourcedPlaybook":
         raise MomentError(text, times.EXAMPLES, or_file=True)
     name = "standard input" if text == "-" else text
     return history.SourcedPlaybook(file=name, reading=playbook_file.decode(read_input(text), source=name))
-
-
-def _json_list(items: Iterable[Any]) -> Iterator[str]:
-    """Yield one JSON list, record by record."""
-    import json
-
-    begin = "[\n"
-    for item in items:
-        yield begin + "  " + shown_json(json.dumps(item, indent=2, ensure_ascii=False)).replace("\n", "\n  ")
-        begin = ",\n"
-    yield "[]\n" if begin == "[\n" else "\n]\n"
 
 
 @cli.command()

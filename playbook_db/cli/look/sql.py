@@ -11,14 +11,14 @@ from playbook_db import settings
 from playbook_db.cli.context import as_json, database_url, is_users_own, notify, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    beside,
     one_line,
+    print_json_list,
     print_texts,
-    shown_json,
     table,
     terminal_width,
     wants_json,
     width_of,
-    wrapped,
 )
 from playbook_db.services import records
 
@@ -65,7 +65,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float) -> Non
         if as_csv:
             _print_csv(answer)
         elif wants_json():
-            _print_json(answer)
+            print_json_list(records.query_records(answer.columns, answer.rows))
         elif by_line:
             print_texts(_by_line(answer.columns, answer.rows), paged=True)
         elif sys.stdout.isatty():
@@ -83,17 +83,6 @@ def _print_csv(answer: "Answer") -> None:
     lines = csv.writer(sys.stdout)
     lines.writerow([shown(title) for title in answer.columns])
     lines.writerows([shown(value) for value in row] for row in answer.rows)
-
-
-def _print_json(answer: "Answer") -> None:
-    """Print a list of objects, one a line, with control characters escaped."""
-    import json
-
-    before = "[\n"
-    for row in records.query_records(answer.columns, answer.rows):
-        click.echo(before + shown_json(json.dumps(row, ensure_ascii=False)), nl=False)
-        before = ",\n"
-    click.echo("[]" if before == "[\n" else "\n]")
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
@@ -128,12 +117,10 @@ def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
     """Yield each value after its title, with an empty line between rows."""
     titles = [_line(title) for title in columns]
     margin = max(map(len, titles)) + 2
-    width = max(terminal_width() - margin, _NARROWEST) if sys.stdout.isatty() else 0
     for number, row in enumerate(rows):
         yield "\n" if number else ""
         for title, value in zip(titles, map(_line, row), strict=True):
-            for line_number, line in enumerate(wrapped(value, width) if width else [value]):
-                yield f"{'' if line_number else title:<{margin}}{line}".rstrip() + "\n"
+            yield beside(f"{title:<{margin}}", value, margin).rstrip() + "\n"
 
 
 def _cell(value: Any) -> str:
