@@ -6,13 +6,13 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import SOURCES, RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import ArgumentError, PlaybookChangedError, PlaybookError, UndoCollisionError
+from playbook_db.errors import PlaybookChangedError, PlaybookError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")
-_NOT_FOUND, _CONFLICT = 404, 409
+_CONFLICT = 409
 
 
 def list_revisions(request: PageRequest) -> Response:
@@ -20,18 +20,11 @@ def list_revisions(request: PageRequest) -> Response:
     history.require_history(request.project)
     fields = {name: request.query.get(name, "").strip() for name in _FILTERS}
     filters = {name: value for name, value in fields.items() if value and (name != "source" or value in SOURCES)}
-    problem = ""
-    try:
-        query = history.LogQuery(**filters, limit=PAGE_ROWS + 1)
-        rows = list(history.log(request.project, query, most_changes=0))
-    except ArgumentError as error:
-        rows, problem = [], error.text
+    rows = list(history.log(request.project, history.LogQuery(**filters, limit=PAGE_ROWS + 1), most_changes=0))
     revisions = rows[:PAGE_ROWS]
     return request.page(
         "history.html",
         title="History",
-        status=_NOT_FOUND if problem else 200,
-        problem=problem,
         revisions=revisions,
         fields=fields,
         sources=SOURCES,
@@ -58,17 +51,13 @@ def compare(request: PageRequest) -> Response:
     """Show the differences between two states, page by page."""
     history.require_history(request.project)
     states = {name: request.query.get(name, "").strip() for name in ("from", "to")}
-    values: dict[str, Any] = {"states": states, "examples": EXAMPLES, "problem": "", "sides": None}
-    if not states["from"]:
-        return request.page("diff.html", title="Differences", **values)
-    try:
+    values: dict[str, Any] = {"states": states, "examples": EXAMPLES, "sides": None}
+    if states["from"]:
         before, after = (history.at(request.project, when) for when in (states["from"], states["to"] or "now"))
-    except ArgumentError as error:
-        return request.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
-    comparison = history.difference(before, after)
-    kinds = ("added", "retired", "reworded", "moved", "voted", "keys")  # in the order of `playbook diff`
-    entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
-    values |= {"sides": [before, after], "entries": request.rows_of(entries), "count": len(entries)}
+        comparison = history.difference(before, after)
+        kinds = ("added", "retired", "reworded", "moved", "voted", "keys")  # in the order of `playbook diff`
+        entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
+        values |= {"sides": [before, after], "entries": request.rows_of(entries), "count": len(entries)}
     return request.page("diff.html", title="Differences", **values)
 
 
@@ -76,14 +65,18 @@ def playbook_at(request: PageRequest) -> Response:
     """Show the playbook at a revision or a time, page by page."""
     history.require_history(request.project)
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
-    values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
-    try:
-        then = history.at(request.project, when)
-    except ArgumentError as error:
-        return request.page("at.html", title="As it was", status=_NOT_FOUND, **values | {"problem": error.text})
+    then = history.at(request.project, when)
     points = then.playbook.points
-    values |= {"then": then, "last": _last(request), "points": request.rows_of(points), "live": len(points)}
-    return request.page("at.html", title=f"The playbook at revision {then.revision}", **values)
+    return request.page(
+        "at.html",
+        title=f"The playbook at revision {then.revision}",
+        when=when,
+        examples=EXAMPLES,
+        then=then,
+        last=_last(request),
+        points=request.rows_of(points),
+        live=len(points),
+    )
 
 
 def change(request: PageRequest) -> Response:
