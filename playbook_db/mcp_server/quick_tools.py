@@ -46,8 +46,8 @@ def _is_kept_out(url: str, folder: str) -> bool:
     """Return whether the session may not read the playbook. The SDK's server then explains why."""
     try:
         is_held_out = settings.is_held_out(settings.session(), settings.holdout())
-    except SettingError:  # counts as 0
-        is_held_out = False
+    except SettingError:
+        return True
     return is_held_out or quick_reads.is_ignored(url, folder) is not False
 
 

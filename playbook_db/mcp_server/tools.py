@@ -88,7 +88,7 @@ class PlaybookTools:
         """Open the project. Yield it, and notes for the session. A tool that only *reads* may get a team's replica.
         Raises ProjectError for an ignored project, and SettingError for a session that is held out."""
         notes: list[str] = []
-        if not writes and self._is_held_out():
+        if not writes and settings.is_held_out(self.session, settings.holdout()):
             raise SettingError(
                 "This session is held out: it gets no points, to compare it with other sessions (PLAYBOOK_HOLDOUT)."
             )
@@ -105,12 +105,6 @@ class PlaybookTools:
                     Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
                 )
             yield project, notes if project.is_team else []
-
-    def _is_held_out(self) -> bool:
-        try:
-            return settings.is_held_out(self.session, settings.holdout())
-        except SettingError:  # counts as 0, as for the hooks
-            return False
 
     def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
         """Return the session that called the tool. Raises SettingError if the session is private."""

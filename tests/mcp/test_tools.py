@@ -316,6 +316,8 @@ def test_an_ignored_project_a_private_and_a_compared_session_are_left_alone(
     """Each tool says so."""
     monkeypatch.setenv("PLAYBOOK_HOLDOUT", "1")
     assert "is held out: it gets no points" in session.ask("search", question="pytest").text
+    monkeypatch.setenv("PLAYBOOK_HOLDOUT", "often")
+    assert "it must be a number from 0 to 1" in session.ask("search", question="pytest").text
     monkeypatch.delenv("PLAYBOOK_HOLDOUT")
     mark = Path(settings.skip_mark(SESSION))
     mark.parent.mkdir(parents=True)
