@@ -46,8 +46,8 @@ def print_json(document: Any) -> None:
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
-def print_json_list(items: Iterable[Any], *, indent: int = 0) -> None:
-    """Print one JSON list, each item as it arrives. With *indent*, an item has a line for each value."""
+def print_json_list(items: Iterable[Any], *, indent: int = 2) -> None:
+    """Print one JSON list, each item as it arrives. Without *indent*, an item is one line."""
     import json
 
     before, margin = "[\n", " " * indent

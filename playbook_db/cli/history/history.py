@@ -71,7 +71,7 @@ def log(**options: Any) -> None:
     source = source_of(*filter(None, [options["name"]]))
     if wants_json():
         quick_reads.log(
-            source, options, lambda revisions: print_json_list(map(records.log_record, revisions), indent=2), most=_EVERY
+            source, options, lambda revisions: print_json_list(map(records.log_record, revisions)), most=_EVERY
         )
         return
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))

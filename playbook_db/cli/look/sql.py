@@ -65,7 +65,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float) -> Non
         if as_csv:
             _print_csv(answer)
         elif wants_json():
-            print_json_list(records.query_records(answer.columns, answer.rows))
+            print_json_list(records.query_records(answer.columns, answer.rows), indent=0)
         elif by_line:
             print_texts(_by_line(answer.columns, answer.rows), paged=True)
         elif sys.stdout.isatty():
