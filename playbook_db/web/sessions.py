@@ -18,14 +18,13 @@ from playbook_db.services.reading import history, statistics
 from playbook_db.store.hook_sql import WAITS
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
 
-_DAYS = 14  # with their costs; the page of numbers has all
 _UUID_LENGTH = 36  # characters
 _TITLE_CHARS = 80
 _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
 def list_sessions(request: PageRequest) -> Response:
-    """Show the queue, the sessions and the costs by day. Compare held-out sessions, if any, with the others."""
+    """Show the queue, today's tokens and the sessions. Compare held-out sessions, if any, with the others."""
     offset = (request.page_number - 1) * PAGE_ROWS
     sessions, count = history.session_page(request.project, most=PAGE_ROWS, offset=offset)
     own = request.project.own
@@ -42,7 +41,6 @@ def list_sessions(request: PageRequest) -> Response:
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),
         dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
-        days=history.costs_by_day(own, most=_DAYS),
         comparison=statistics.compare_sessions(request.project),
         measures=outcomes.MEASURES,
         fewest=outcomes.FEWEST_SESSIONS,
@@ -50,7 +48,7 @@ def list_sessions(request: PageRequest) -> Response:
 
 
 def show_session(request: PageRequest) -> Response:
-    """Show one session, with its revisions (changes, votes and reflections) and its model calls."""
+    """Show one session, with its revisions (changes, votes and reflections)."""
     offset = (request.page_number - 1) * _REVISIONS
     details = history.session_details(request.project, request.path["session"], most=_REVISIONS, offset=offset)
     summary = details.session

@@ -164,8 +164,7 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
         assert text in answer.body
     assert f"retire none; reason: {ESCAPED}" in answer.body
     assert "type&#34;" not in answer.body
-    calls = _rows(site.visitor.see("/sessions/session-007"), "Model calls")
-    assert [row[1:] for row in calls] == [["reflect", "a-model", "1,007", "10", "100", "$0.2500", "1.5"]]
+    assert "1 model call, 1,117 tokens, $0.2500." in " ".join(site.visitor.see("/sessions/session-007").body.split())
 
 
 def test_a_session_is_titled_by_its_first_prompt(site: Site) -> None:
@@ -190,28 +189,20 @@ def test_a_session_is_titled_by_its_first_prompt(site: Site) -> None:
     assert "session-119" in page
 
 
-def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
-    """As the command finds it; one that isn't there is told, and so is a beginning of several."""
+def test_a_session_is_found_by_its_id(site: Site) -> None:
+    """One that isn't there is told."""
     assert "Session session-007" in site.visitor.see("/sessions/session-007").body
     assert "This session changed nothing." in site.visitor.see("/sessions/session-119").body
-    for beginning in ("session-0", "nobody"):
-        answer = site.visitor.see(f"/sessions/{beginning}")
+    for other in ("session-0", "nobody"):
+        answer = site.visitor.see(f"/sessions/{other}")
         assert answer.status == 404
-        assert beginning in answer.body
+        assert other in answer.body
 
 
 def test_todays_tokens_stand_beside_the_limit_in_dollars(site: Site) -> None:
     """Of all projects; a model without a known price has none, which a test of `status` tries."""
     words = "Today (UTC): 0 of 1,000,000 tokens, in all projects. The limit is at most about $2.50 with claude-"
     assert words in site.visitor.see("/sessions").body
-
-
-def test_tokens_and_money_are_told_by_day(site: Site) -> None:
-    """The newest days; the page of numbers has all."""
-    days = _rows(site.visitor.see("/sessions"), "Model calls by day")
-
-    assert len(days) == 14
-    assert days[0] == ["2026-11-17", "1", "1,119", "10", "100", "$0.2500"]
 
 
 def test_sessions_with_and_without_the_playbook_stand_side_by_side(site: Site) -> None:
@@ -268,7 +259,6 @@ def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:
     for sentence in (
         "No session waits",
         "No session was learned from yet",
-        "No model was called",
         "No session was held",
     ):
         assert sentence in answer.body

@@ -19,15 +19,13 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.services.reading.sources import HISTORY, Reads
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import log_queries, statistics
-from playbook_db.store.playbook.learning import SessionCall
 from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.statistics import Citation, DayCalls, days_of_calls
+from playbook_db.store.playbook.statistics import Citation
 from playbook_db.store.quick_sql import PointLifespan, SessionSummary
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
-MOST_CALLS = 500  # of one session, that are shown
 _CITATIONS = 20  # of the last sessions that cited a point
 _NO_HISTORY = "this playbook has no history yet"
 
@@ -67,7 +65,6 @@ class SessionDetails:
     counts: Counter[str]
     revisions: tuple[RevisionDetails, ...]
     count: int
-    calls: tuple[SessionCall, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,27 +200,17 @@ def session_page(
 
 
 def session_details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
-    """Return the session with the id *session*, which may be shortened to its beginning. Include at most *most* of its
-    revisions, newest first, from *offset* on. Raises SessionNotFoundError."""
+    """Return the session with the id *session*. Include at most *most* of its revisions, newest first, from *offset*
+    on. Raises SessionNotFoundError."""
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
-            session = find_session(book, session)
-            summary = book.session(session)
-        if summary is None:  # forgotten meanwhile
             raise SessionNotFoundError(session, ())
         counts = Counter(book.taught([session])[session])
         numbers = log_queries.revisions_of_session(book, session)
-        calls = book.calls_of_session(session, most=MOST_CALLS)
     some = numbers[offset : offset + most]
     revisions = tuple(revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
-    return SessionDetails(summary, counts, revisions, len(numbers), tuple(calls))
-
-
-def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls by day, newest first, without days that had none. Return at most *most* days."""
-    with project.store.snapshot() as connection:
-        return days_of_calls(connection, project.key, most=most)
+    return SessionDetails(summary, counts, revisions, len(numbers))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:

@@ -103,10 +103,6 @@ SELECT r.session_id, v.tag, count(*)
 FROM revisions AS r JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
 WHERE r.playbook_id = :playbook_id AND r.session_id IN :sessions GROUP BY r.session_id, v.tag
 """).bindparams(bindparam("sessions", expanding=True))
-_CALLS_OF_SESSION = sql("""
-SELECT kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms, time FROM model_calls
-WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
-""")
 # Each subquery needs only a few lookups in an index.
 _POINT_USE = sql(f"""
 SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS confirmed,
@@ -173,13 +169,6 @@ class Call:
     cached_tokens: int
     cost_usd: float | None
     duration_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionCall(Call):
-    """A model call that learned from a session. `time` is its end."""
-
-    time: str
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
@@ -340,10 +329,6 @@ class LearningRows(PlaybookRows):
         for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
             taught[session][what] = count
         return taught
-
-    def calls_of_session(self, session_id: str, *, most: int) -> list[SessionCall]:
-        """Return the first *most* model calls for the session *session_id*."""
-        return [SessionCall(*row) for row in self._execute(_CALLS_OF_SESSION, session_id=session_id, most=most)]
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:

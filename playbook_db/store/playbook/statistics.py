@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
-from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.trust.outcomes import Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
@@ -47,7 +46,7 @@ GROUP BY day, who
 """
 _CALLS = """
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
-FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
+FROM cost_by_day WHERE playbook = :key ORDER BY day DESC
 """
 # The sessions that cited a point, each with the event that first showed the point, if that is still recorded.
 CITATIONS = """
@@ -172,8 +171,7 @@ class Compared(NamedTuple):
 
 def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
     """Run _QUESTIONS about the playbook *key*. Return each question's rows by its title."""
-    values = {"key": key, "most": MAX_COUNTER}
-    answers = store.ask(key, *((question, values) for question in _QUESTIONS.values()))
+    answers = store.ask(key, *((question, {"key": key}) for question in _QUESTIONS.values()))
     return dict(zip(_QUESTIONS, answers, strict=True))
 
 
@@ -199,9 +197,9 @@ def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
     return [(day, int(more)) for day, more in rows(book, POINTS_BY_DAY, key=book.key)]
 
 
-def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls of the last *most* days with model calls, newest first."""
-    rows = connection.execute(sql(_CALLS), {"key": key, "most": MAX_COUNTER if most is None else most})
+def days_of_calls(connection: Connection, key: str) -> list[DayCalls]:
+    """Return the model calls by day, newest first, without days that had none."""
+    rows = connection.execute(sql(_CALLS), {"key": key})
     return [DayCalls(*row) for row in rows]
 
 
