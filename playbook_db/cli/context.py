@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import playbook_of, say
-from playbook_db.errors import ArgumentError, MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
+from playbook_db.errors import ArgumentError, MissingExtraError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
@@ -228,20 +228,6 @@ def read_input(file: str) -> bytes:
     if len(data) > settings.MAX_FILE_BYTES:
         raise click.UsageError(f"{file} is larger than {settings.MAX_FILE_BYTES >> 20} MiB; nothing was imported.")
     return data
-
-
-def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of live points that begin with *incomplete*, for shell completion. They come from the project
-    and the personal playbook. After an error there are none."""
-    from playbook_db.services.reading import quick_reads
-
-    ctx.obj = ctx.find_root().params
-    with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
-        url, folder = database_and_folder()
-        names = [] if folder is None else quick_reads.names(url, folder)
-        names += quick_reads.names(url, None)
-        return [name for name in names if name.startswith(incomplete)]
-    return []
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from playbook_db.cli.context import (
     is_interactive,
     notify,
     opened,
-    point_names,
     project_folder,
     source_of,
 )
@@ -246,7 +245,7 @@ def skip(session: str | None, off: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", shell_complete=point_names)
+@click.argument("name")
 @as_json
 def why(name: str) -> None:
     """Show a key point's history: sessions, votes, edits.

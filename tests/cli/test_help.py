@@ -131,23 +131,13 @@ def test_a_mistyped_name_is_answered_with_the_one_that_is_meant(
     assert meant in result.err.partition("Did you mean")[2]
 
 
-@pytest.mark.parametrize(
-    "command", [["show"], ["vote", "pat-001"], ["why"], ["--project", ".", "retire"]], ids=" ".join
-)
-def test_a_shell_completes_the_names_of_key_points(
-    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
-) -> None:
-    """And says nothing where there is no database."""
+def test_a_shell_completes_commands_and_options(playbook: Playbook, capsys: pytest.CaptureFixture[str]) -> None:
+    """And says nothing else."""
     completing = ShellComplete(cli, {}, "playbook", "_PLAYBOOK_COMPLETE")
 
-    assert completing.get_completions(command, "pat-") == []
-    playbook("add", "one", "--section", "pat")
-    playbook("add", "two", "--section", "mis")
-    playbook("--user", "add", "mine", "--section", "pat")
-    capsys.readouterr()
-
-    assert [item.value for item in completing.get_completions(command, "pat-")] == ["pat-001"]
-    assert [item.value for item in completing.get_completions(command, "upat")] == ["upat-001"]
+    assert "vote" in [item.value for item in completing.get_completions([], "vo")]
+    assert "--reason" in [item.value for item in completing.get_completions(["retire"], "--re")]
+    assert completing.get_completions(["jobs"], "re")[0].value == "retry"
     assert capsys.readouterr() == ("", "")
 
 

@@ -4,13 +4,13 @@ from dataclasses import asdict, astuple
 
 import click
 
-from playbook_db.cli.context import as_json, opened, point_names, project_folder
+from playbook_db.cli.context import as_json, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_answer, print_table
 
 
 @cli.command()
-@click.argument("name", required=False, shell_complete=point_names)
+@click.argument("name", required=False)
 @click.option("--on", "pattern", metavar="PATTERN", help="The calls to guard, such as 'Bash(git push *)'.")
 @click.option("--ask/--deny", "asks", default=True, help="Ask you first, or refuse the call (default: --ask).")
 @click.option("--list", "lists", is_flag=True, help="List this project's guards, and how often each was used.")

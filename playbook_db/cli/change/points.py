@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names, read_input
+from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     busy,
@@ -39,7 +39,7 @@ def add(text: str, section: str | None) -> None:
 
 
 @cli.command("edit")
-@click.argument("name", shell_complete=point_names)
+@click.argument("name")
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="Move it to this section.")
 @as_json
@@ -66,7 +66,7 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
 def pin(names: tuple[str, ...]) -> None:
     """Put key points first at every session's start.
@@ -82,7 +82,7 @@ def pin(names: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
 def unpin(names: tuple[str, ...]) -> None:
     """Rank pinned key points like all others again."""
@@ -101,7 +101,7 @@ def _print_pinned(project: "Project", names: tuple[str, ...], *, is_pinned: bool
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
 def retire(names: tuple[str, ...], reason: str | None) -> None:
@@ -117,7 +117,7 @@ def retire(names: tuple[str, ...], reason: str | None) -> None:
 
 
 @cli.command()
-@click.argument("names", metavar="NAME...", nargs=-1, shell_complete=point_names)
+@click.argument("names", metavar="NAME...", nargs=-1)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
 def vote(names: tuple[str, ...], tag: str) -> None:
@@ -189,7 +189,7 @@ def prune(dry_run: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", shell_complete=point_names)
+@click.argument("name")
 @click.option(
     "--keep/--retire", "keeps", default=None, help="Keep the point here or retire it (default: keep in a team)."
 )
@@ -210,7 +210,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", shell_complete=point_names)
+@click.argument("name")
 @click.option("--keep/--retire", "keeps", default=False, help="Keep the personal point or retire it (default: retire).")
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option
@@ -277,13 +277,9 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
 
 
 @cli.command()
-@click.option(
-    "--merge", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Retire OTHER; NAME gets its votes."
-)
+@click.option("--merge", nargs=2, metavar="NAME OTHER", help="Retire OTHER; NAME gets its votes.")
 @click.option("--text", help="With --merge: the new text of NAME.")
-@click.option(
-    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both; stop listing the pair."
-)
+@click.option("--apart", nargs=2, metavar="NAME OTHER", help="Keep both; stop listing the pair.")
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Only the first N."
 )

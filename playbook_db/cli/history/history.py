@@ -15,7 +15,6 @@ from playbook_db.cli.context import (
     notify,
     of_user,
     opened,
-    point_names,
     read_input,
     source_of,
 )
@@ -50,7 +49,7 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 
 @cli.command()
-@click.argument("name", required=False, shell_complete=point_names)
+@click.argument("name", required=False)
 @click.option("--session", metavar="S", help="Only revisions of this session: its id, or the beginning of it.")
 @click.option("--since", metavar="REV|TIME", help="From this revision or time on.")
 @click.option("--until", metavar="REV|TIME", help="Up to this revision or time.")
@@ -249,7 +248,7 @@ def _print_undone(undone: "UndoResult", *, dry_run: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", required=False, shell_complete=point_names)
+@click.argument("name", required=False)
 @click.option("--match", "pattern", metavar="REGEX", help="Erase whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match, erase the matches in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")

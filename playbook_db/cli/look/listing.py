@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, point_names, source_of
+from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -135,7 +135,7 @@ def _ordered(
 
 
 @cli.command()
-@click.argument("name", metavar="NAME|REV", shell_complete=point_names)
+@click.argument("name", metavar="NAME|REV")
 @as_json
 def show(name: str) -> None:
     """Show one key point in full, or one revision.

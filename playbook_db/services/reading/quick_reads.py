@@ -248,10 +248,3 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
 
     return sources.from_file(url, folder, query, sync=False, of_replica=True)
-
-
-def names(url: str, folder: str | None) -> list[str]:
-    """Return the names of the live points. A team's names come from the replica. Return no names if the database file
-    is not enough."""
-    points = sources.from_file(url, folder, quick_sql.live_points, of_replica=True)
-    return [point.name for point in points or ()]
