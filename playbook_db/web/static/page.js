@@ -1,8 +1,8 @@
 /* What is nicer with a script; every page works without it.
 
    A search answers while one types: the form's own address is fetched, and #results of the answer takes the place of
-   ours. One key each presses the buttons of a proposal (data-key inside data-review); "/" goes to the search, "?" shows
-   the keys. Nothing is asked of any other place than the page itself. */
+   ours. One key each presses the buttons of a proposal (data-key inside data-review), unless #keys is off. Nothing is
+   asked of any other place than the page itself. */
 "use strict";
 
 const WAIT_MS = 150; // after the last key, before we ask
@@ -67,61 +67,28 @@ if (search && document.getElementById("results")) {
 }
 
 /* One key each. */
-const buttons = [...document.querySelectorAll("[data-review] [data-key]")];
-const isOff = () => localStorage.getItem(KEYS_OFF) !== null;
+const buttons = document.querySelectorAll("[data-review] [data-key]");
+const keys = document.getElementById("keys"); // whether they are on; only the page of a proposal has it
 
-function press(key) {
-  const button = buttons.find((each) => each.dataset.key === key);
-  if (button) button.click();
-  return Boolean(button);
-}
-
-function help() {
-  const dialog = document.createElement("dialog");
-  const title = document.createElement("h2");
-  const list = document.createElement("dl");
-  title.id = "keys";
-  title.textContent = "Keys";
-  dialog.setAttribute("aria-labelledby", "keys");
-  list.className = "facts";
-  const keys = [["?", "these keys"]];
-  if (search) keys.push(["/", "to the search"]);
-  keys.push(...buttons.map((button) => [button.dataset.key, button.dataset.name]));
-  for (const [key, what] of keys) {
-    const term = document.createElement("dt");
-    term.append(Object.assign(document.createElement("kbd"), { textContent: key }));
-    list.append(term, Object.assign(document.createElement("dd"), { textContent: what }));
-  }
-  const label = document.createElement("label");
-  const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: !isOff() });
-  box.addEventListener("change", () => {
-    if (box.checked) localStorage.removeItem(KEYS_OFF);
+if (keys) {
+  keys.closest("[hidden]").hidden = false;
+  keys.checked = localStorage.getItem(KEYS_OFF) === null;
+  keys.addEventListener("change", () => {
+    if (keys.checked) localStorage.removeItem(KEYS_OFF);
     else localStorage.setItem(KEYS_OFF, "");
   });
-  label.append(box, " Keys other than ? are on");
-  const form = Object.assign(document.createElement("form"), { method: "dialog" });
-  form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
-  dialog.append(title, list, label, form);
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-function isTyping(target) {
-  return target.closest("input, select, textarea, [contenteditable], dialog") !== null;
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
-  if (event.key === "?") help();
-  else if (isOff() || event.shiftKey || event.repeat) return;
-  else if (event.key === "/" && search) search.querySelector("[type=search]").focus();
-  else if (!press(event.key)) return;
+  if (!keys?.checked || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (event.repeat || event.isComposing || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
+  const button = [...buttons].find((each) => each.dataset.key === event.key);
+  if (!button) return;
+  button.click();
   event.preventDefault();
 });
 
 for (const button of buttons) {
-  button.dataset.name = button.textContent.trim();
   button.setAttribute("aria-keyshortcuts", button.dataset.key);
   button.append(" ", Object.assign(document.createElement("kbd"), { textContent: button.dataset.key, ariaHidden: "true" }));
 }
