@@ -53,7 +53,7 @@ _WRITES = (
     "undo +, undo NUMBER, undo NUMBER --theirs, undo NUMBER --ours, prune +, --user prune",
     "pin NAME, pin NAME NAME, unpin NAME", "promote NAME, promote NAME --keep, demote NAME, demote NAME --keep",
     "review --accept NUMBER, review --reject NUMBER, review --accept NAME, --user review --accept 1",
-    "dedup --merge NAME NAME, dedup --merge NAME NAME --text TEXT, dedup --apart NAME NAME",
+    "dedup --merge NAME NAME, dedup --apart NAME NAME",
     "forget NAME --yes +, forget --match E4711 --yes, forget --match rule.[2-4] --yes",
     "sessions skip session-1, jobs retry --all, jobs drop NUMBER, backup, mirror on, mirror off +",
     "config playbook_review all, config PLAYBOOK_HOLDOUT 20, config playbook_review x, install +, uninstall",

@@ -116,19 +116,13 @@ def candidates(
     return pairs, {place: [point.name for point, _ in matches] for place, matches in near.items() if matches}
 
 
-def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
-    """Add the votes of the point *duplicate* to the point *name*, and retire *duplicate*. *text*: a text for *name*."""
+def fold_into(draft: Draft, name: str, duplicate: str) -> None:
+    """Add the votes of the point *duplicate* to the point *name*, and retire *duplicate*."""
     survivor, point = draft[name], draft[duplicate]
-    folded = replace(
-        survivor,
-        text=text or survivor.text,
-        helpful=survivor.helpful + point.helpful,
-        harmful=survivor.harmful + point.harmful,
-    )
-    if folded != survivor:
-        has_votes = point.helpful or point.harmful
-        reason = f"added the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
-        draft.change(folded, kind="edit", reason=reason)
+    if point.helpful or point.harmful:
+        helpful, harmful = survivor.helpful + point.helpful, survivor.harmful + point.harmful
+        reason = f"added the votes of its duplicate {duplicate}"
+        draft.change(replace(survivor, helpful=helpful, harmful=harmful), kind="edit", reason=reason)
     draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
 
 

@@ -45,11 +45,11 @@ def test_what_is_decided_is_done_and_said(alike: Playbook) -> None:
     assert "no two key points are similar" in alike("dedup").err
     assert alike("dedup", "--json").json["candidates"] == []
 
-    merged = alike("dedup", "--merge", "oth-001", "oth-003", "--text", "Use uv for packages")
+    merged = alike("dedup", "--merge", "oth-001", "oth-003")
 
     assert merged.code == 0
     assert merged.out.splitlines()[:2] == [
-        "edit      oth-001 [OTHERS] +1 -0 Use uv for packages (added the votes of its duplicate oth-003)",
+        "edit      oth-001 [OTHERS] +1 -0 Use uv, not pip, for packages (added the votes of its duplicate oth-003)",
         "retire    oth-003: duplicate of oth-001",
     ]
     (revision,) = alike("log", "--source", "dedup", "--json").json
@@ -62,7 +62,6 @@ def test_what_is_decided_is_done_and_said(alike: Playbook) -> None:
         (("--merge", "oth-001", "oth-404"), 1, "oth-404"),
         (("--apart", "oth-001", "oth-001"), 1, "Name two different points"),
         (("--merge", "oth-001", "oth-003", "--apart", "oth-001", "oth-003"), 2, "not both"),
-        (("--text", "x"), 2, "--text goes with --merge"),
         (("--merge", "oth-001"), 2, "requires 2 arguments"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -278,13 +278,12 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
 
 @cli.command()
 @click.option("--merge", nargs=2, metavar="NAME OTHER", help="Retire OTHER; NAME gets its votes.")
-@click.option("--text", help="With --merge: the new text of NAME.")
 @click.option("--apart", nargs=2, metavar="NAME OTHER", help="Keep both; stop listing the pair.")
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="Only the first N."
 )
 @as_json
-def dedup(merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str] | None, limit: int) -> None:
+def dedup(merge: tuple[str, str] | None, apart: tuple[str, str] | None, limit: int) -> None:
     """List pairs of key points that may say the same.
 
     The most similar pairs come first. Only the words are compared, so "use X, not Y" looks the same as "use Y, not X".
@@ -295,11 +294,9 @@ def dedup(merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str
 
     if merge and apart:
         raise click.UsageError("Give --merge or --apart, not both.")
-    if text is not None and not merge:
-        raise click.UsageError("--text goes with --merge.")
     with opened(*(merge or ()), *(apart or ())) as project:
         if merge:
-            print_done(edit.merge_points(project, *merge, text=text))
+            print_done(edit.merge_points(project, *merge))
         elif apart:
             edit.keep_apart(project, *apart)
             words = f"{one_line(apart[0])} and {one_line(apart[1])} are kept apart until one of their texts changes"

@@ -14,7 +14,6 @@ from playbook_db.domain.playbook import (
     PointState,
     RetiredPoint,
     Vote,
-    normalised,
     section_named,
     why_text_unusable,
 )
@@ -261,16 +260,11 @@ def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoi
 
 
 @retry_on_conflict
-def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
-    """Retire the point *duplicate*, and give its votes to the point *name*. That point gets the *text*, if given.
-    Raises PointNotFoundError, and PointRuleError if a third point has this text."""
-    text = None if text is None else usable(text)
+def merge_points(project: Project, name: str, duplicate: str) -> RevisionResult:
+    """Retire the point *duplicate*, and give its votes to the point *name*. Raises PointNotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, duplicate)
-        for point in book.draft.points() if text else ():
-            if point.name not in (name, duplicate) and normalised(point.text) == normalised(text or ""):
-                raise PointRuleError(f"The playbook says this already: {point.name}. Nothing was changed.")
-        duplicates.fold_into(book.draft, name, duplicate, text=text)
+        duplicates.fold_into(book.draft, name, duplicate)
         return book.commit("dedup", f"merged {duplicate} into {name}")
 
 
