@@ -31,7 +31,6 @@ _LONGEST_NAME = 32  # characters, in the first column
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
 _BUSY_AFTER_S = 1.0
-_LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "not followed, which cost the session time"  # of a point that the session had
 KINDS = {  # of changes
     "add": "added", "edit": "edited", "vote": "voted on", "move": "moved", "restore": "restored", "retire": "retired",
@@ -101,7 +100,7 @@ def print_points(
         if by_section:
             groups = groupby(points, key=lambda point: point.section)
             tables = [f"{click.style(name, bold=True)}\n{_points_table([*some], marks)}\n" for name, some in groups]
-        print_texts(tables, paged=True)
+        print_texts(tables)
         return
     for point in points:
         cells = (one_line(point.name), point.helpful, point.harmful, point.section, one_line(point.text))
@@ -120,7 +119,7 @@ def print_table(
     elif not rows:
         say(f"playbook: {nothing}", err=True)
     elif sys.stdout.isatty():
-        print_texts([table(titles, rows)], paged=True)
+        print_texts([table(titles, rows)])
     else:
         for row in rows:
             click.echo("\t".join(map(one_line, row)).rstrip())
@@ -170,9 +169,9 @@ def busy(step: str) -> Iterator[None]:
         status.stop()
 
 
-def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they arrive. With *paged*, use a pager on a terminal."""
-    if paged and sys.stdin.isatty() and sys.stdout.isatty() and _has_pager():
+def print_texts(texts: Iterable[str]) -> None:
+    """Print *texts* as they arrive, on a terminal in a pager."""
+    if sys.stdin.isatty() and sys.stdout.isatty() and _has_pager():
         os.environ.setdefault("LESS", "-FRX")  # as git does: colors, and no pager if the text fits on the screen
         click.echo_via_pager(texts)
         return
@@ -222,11 +221,8 @@ def readable_size(size_bytes: int) -> str:
 
 
 def evidence_line(evidence: "Evidence") -> str:
-    """Return a piece of evidence in one line: the quote (shortened on a terminal) and its source."""
-    quote = one_line(evidence.quote)
-    if sys.stdout.isatty():
-        quote = shortened(quote, _LONGEST_QUOTE)
-    return f'"{quote}" ({one_line(evidence.source)})'
+    """Return a piece of evidence in one line: the quote and its source."""
+    return f'"{one_line(evidence.quote)}" ({one_line(evidence.source)})'
 
 
 def event_cells(use: "EventUse") -> tuple[str, ...]:

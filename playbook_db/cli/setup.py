@@ -90,7 +90,6 @@ def _set_up_git(share: bool) -> None:
     lines = [f"{path}: git merges .claude/playbook.json with playbook" for path in done.changed]
     lines = lines or ["git merges .claude/playbook.json with playbook already; nothing was changed"]
     lines.append(f"git runs: {done.command}")
-    lines.append("The command has the full path of the interpreter, because git may not find playbook on its PATH.")
     if share:
         lines.append("commit .gitattributes, and run `playbook install --git` in each clone")
     print_answer("\n".join(lines), changed=[*done.changed], command=done.command)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _INDENT = " " * 4
 _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
 _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
-_HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")
+_HEAD = re.compile(r"(wait|accept)\s+((?:u?p)?\d{1,18})\b")
 _EXPLAINED = """\
 # Proposed changes to {key}.
 #
@@ -323,8 +323,6 @@ def _decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> 
 
 def _edited_decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | None":
     text = "\n".join(lines).strip()
-    if verb == "reject":
-        return _decision(item, accepts=False)
     before = "\n".join(line.rstrip() for line in _shown_text(item).split("\n")).strip()
     if text == before:
         return _decision(item, accepts=True) if verb == "accept" else None

@@ -84,7 +84,7 @@ def log(**options: Any) -> None:
             quick_reads.log(source, {**dict.fromkeys(options), "limit": 1}, newest.extend, most=1)
             notify(["no revision matches" if newest else "this playbook has no revisions yet"])
             return
-        print_texts(itertools.chain([first], texts), paged=True)
+        print_texts(itertools.chain([first], texts))
         if not is_bounded and next(revisions, None) is not None:
             notify([f"the newest {SHOWN_REVISIONS}; for more: -n N or --since REV|TIME; for all: --since 1"])
 
@@ -146,7 +146,7 @@ def diff(before: str, after: str) -> None:
         if wants_json():
             print_json(records.difference_record(comparison, *sides))
         else:
-            print_texts((f"{line}\n" for line in history_view.differences(comparison, *sides)), paged=True)
+            print_texts(f"{line}\n" for line in history_view.differences(comparison, *sides))
 
 
 def _side(project: "Project", text: str) -> "SourcedPlaybook":

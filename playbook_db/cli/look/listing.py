@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _ORDERS = ("votes", "age", "used", "ignored")
 _INDENT = "    "
-_MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 
 
 @cli.command("list")
@@ -101,7 +100,7 @@ def list_points(
         return
     live, marks = quick_reads.listing(source_of())
     if words:
-        for names, each in zip(hits, _answers(*words[:_MOST_SEARCHED])[0], strict=False):
+        for names, each in zip(hits, _answers(*words)[0], strict=True):
             names.update(point.name for point, _ in each)
     points = _ordered([point for point in live if is_wanted(point)], marks, order)
     count, points = len(points), points[:limit]
@@ -151,7 +150,7 @@ def show(name: str) -> None:
     else:
         from playbook_db.cli.history import history_view
 
-        print_texts((f"{line}\n" for line in history_view.in_full(match)), paged=True)
+        print_texts(f"{line}\n" for line in history_view.in_full(match))
 
 
 def _show_point(match: "PointRecord") -> None:
@@ -176,7 +175,7 @@ def _show_point(match: "PointRecord") -> None:
     say(head)
     if retired:
         say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
-    print_texts(_full_text(point.text, evidence), paged=True)
+    print_texts(_full_text(point.text, evidence))
 
 
 def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]":

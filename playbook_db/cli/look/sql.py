@@ -67,9 +67,9 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float) -> Non
         elif wants_json():
             print_json_list(records.query_records(answer.columns, answer.rows), indent=0)
         elif by_line:
-            print_texts(_by_line(answer.columns, answer.rows), paged=True)
+            print_texts(_by_line(answer.columns, answer.rows))
         elif sys.stdout.isatty():
-            print_texts(_on_terminal(answer), paged=True)
+            print_texts(_on_terminal(answer))
         else:
             for line in aligned(answer.columns, answer.rows):
                 click.echo(line)

@@ -57,7 +57,7 @@ def stats(svg: str | None) -> None:
     if wants_json():
         print_json(records.statistics_record(numbers))
     else:
-        print_texts((f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers)), paged=True)
+        print_texts(f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers))
 
 
 def _picture(project: "Project", numbers: "Statistics") -> bytes:
