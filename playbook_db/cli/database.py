@@ -236,19 +236,17 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
 
 
 @database.command()
-@click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
-def metadata(output: str | None) -> None:
+def metadata() -> None:
     """Print metadata for Datasette.
 
-    The metadata explains each view and column, and contains the queries of docs/sql.md.
-
-    To open the database with it: datasette "$(playbook db path)" -m metadata.json
+    The metadata explains each view and column, and contains the queries of docs/sql.md. To open the database with it,
+    redirect the output to metadata.json, and run: datasette "$(playbook db path)" -m metadata.json
     """
     import json
 
     from playbook_db.services.reading.sql import datasette_metadata
 
-    write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
+    write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", None)
 
 
 @database.command()

@@ -1,6 +1,5 @@
 """The page of one point, with its history and the actions on it, and the page that forgets it."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -61,7 +60,6 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
         point=point,
         retired=retired,
         lifespan=full.lifespan,
-        extra=json.loads(full.details.extra),
         events=events,
         older=oldest - 1 if oldest > full.lifespan.created_in else None,
         is_newest=last == MAX_COUNTER,
