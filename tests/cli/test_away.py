@@ -50,7 +50,6 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
         (("show", "pat-001"), "(since r1, "),
         (("show", "pat-002", "--json"), '"retired_in": 4'),
         (("render",), "[pat-001] helpful=1 harmful=0 :: run the tests first"),
-        (("render", "--all"), "[pat-001] helpful=1 harmful=0 :: run the tests first"),
     ],
     ids=" ".join,
 )

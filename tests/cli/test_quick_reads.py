@@ -46,7 +46,6 @@ READS = (
     ["why", "pat-002", "--json"],
     ["why", "pat-999"],
     ["render"],
-    ["render", "--all"],
     ["log"],
     ["log", "-n", "3"],
     ["log", "--json"],

@@ -197,7 +197,7 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     """None fails as only a bug does; what looks at points shows the team's."""
     for line in (
         "list", "list --sort used", "list team", "search the team", "search --all team",
-        "render", "render --all", "export", "at 2", "show oth-001", "show 1",
+        "render", "export", "at 2", "show oth-001", "show 1",
         "list --retired", "log", "log oth-002", "diff 1", "why oth-002", "stats", "sessions", "jobs", "jobs --all",
         "status", "status --short", "project list", "project ignore", "project ignore --off", "project trust",
         "prune --dry-run", "db check", "db upgrade", "backup", "backup --list", "config", "init", "work", "team status",

@@ -95,12 +95,12 @@ def test_render_prints_what_a_session_is_told_of_both(playbook: Playbook) -> Non
     alone = playbook("render").out
     playbook("--user", "add", "say it briefly")
 
-    both, own, whole = (playbook("render", *given).out for given in ([], ["--user"], ["--all"]))
+    both, own = (playbook("render", *given).out for given in ([], ["--user"]))
 
     header = "## OTHERS (the user's own, in every project)"
     entry = "[oth-001] helpful=0 harmful=0 :: use uv here"
     added = f"\n\n{header}\n[uoth-001] helpful=0 harmful=0 :: say it briefly"
-    assert both == whole == alone.replace(entry, entry + added)
+    assert both == alone.replace(entry, entry + added)
     assert own == alone.replace(f"## OTHERS\n{entry}", added.lstrip("\n"))
     playbook("retire", "oth-001")
     assert playbook("render").out == own

@@ -97,7 +97,6 @@ def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project)
 
     text = import_export.prompt(project)
 
-    assert text == import_export.prompt(project, whole=True)
     assert text.index("use uv here") < text.index("## OTHERS (the user's own") < text.index("say it briefly")
     assert "use uv here" not in import_export.prompt(own)
     assert "say it briefly" in import_export.prompt(own)

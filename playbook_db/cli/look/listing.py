@@ -189,14 +189,13 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
 
 
 @cli.command()
-@click.option("--all", "is_whole", is_flag=True, help="Print all live points, even if a session only gets the best.")
 @as_json
-def render(is_whole: bool) -> None:
+def render() -> None:
     """Print the text that goes into a prompt.
 
     If the playbook is empty, nothing is printed.
     """
-    text = quick_reads.prompt(source_of(), whole=is_whole)
+    text = quick_reads.prompt(source_of())
     if wants_json():
         print_json({"text": text})
     elif text:

@@ -10,7 +10,7 @@ from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
-from playbook_db.domain.prompt_text import render_playbooks, shown
+from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import templates
 from playbook_db.services.project import Project
@@ -106,14 +106,11 @@ def reading_of(book: PlaybookRepository) -> Reading:
     return playbook_file.decode(text, source="the playbook")
 
 
-def prompt(project: Project, *, whole: bool = False) -> str:
+def prompt(project: Project) -> str:
     """Return the text for a session of *project*. It has the best points of the project's and the personal playbook
-    that fit into Claude Code's limit. With *whole*, it has all live points. Return `""` if both are empty. Raises
-    TemplateError."""
+    that fit into Claude Code's limit. Return `""` if both are empty. Raises TemplateError."""
     with ExitStack() as stack:
         books = [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
-        if whole:
-            return templates.fill_points(render_playbooks([book.live_points() for book in books]))
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
             return ""

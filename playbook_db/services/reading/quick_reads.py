@@ -107,16 +107,14 @@ def _no_such_point(book: "quick_sql.Reader", name: str) -> Exception:
     return PointNotFoundError(name, similar=tuple(get_close_matches(name, live, n=3)))
 
 
-def prompt(source: ReadSource, *, whole: bool) -> str:
+def prompt(source: ReadSource) -> str:
     """Return the text for a session. It has as many of the best points of the project's and the user's playbook as fit.
-    With *whole*, it has all points. Return `""` if both playbooks are empty. Raises TemplateError."""
+    Return `""` if both playbooks are empty. Raises TemplateError."""
 
     def quick(book: Book) -> str:
         books = _with_users(book, source)
         if not any(each.project.live_points for each in books):
             return ""
-        if whole:
-            return templates.fill_points(prompt_text.render_playbooks(list(map(quick_sql.live_points, books))))
         ranked = [
             hook_sql.ranked_points(each.execute, each.project, is_users=source.folder is None or each is not book)
             for each in books
@@ -126,7 +124,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
     def in_full(project: "Project") -> str:
         from playbook_db.services.playbook import import_export
 
-        return import_export.prompt(project, whole=whole)
+        return import_export.prompt(project)
 
     return sources.read(source, quick, in_full, reads=POINTS)
 
