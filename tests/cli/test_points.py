@@ -437,8 +437,7 @@ def test_list_and_show_tell_since_when_a_point_is_and_when_it_was_confirmed(play
     rendered = playbook("render").out
     assert "\n[oth-001] helpful=1 harmful=1 :: text 1 (last confirmed 2025-02; verify first)\n" in rendered
     assert "\n[oth-002] helpful=0 harmful=0 :: text 10\n" in rendered
-    assert playbook("at", "4", "--render").out == rendered
-    for others in (("at", "3", "--render"), ("export",), ("list",)):
+    for others in (("at", "4", "--render"), ("export",), ("list",)):
         assert "verify first" not in playbook(*others).out
 
 

@@ -28,7 +28,7 @@ from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.log_queries import Life
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
 from playbook_db.store.revision_log import EVERY_CHANGE, LoggedChange, LoggedRevision
-from tests.builders import last_revision, list_retired, playbook_values
+from tests.builders import list_retired, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
@@ -194,36 +194,6 @@ def _told(revisions: list[LoggedRevision]) -> set[tuple[int, str, KeyPoint]]:
 
 def _told_of(revisions: list[LoggedRevision], name: str) -> set[tuple[int, str, KeyPoint]]:
     return {told for told in _told(revisions) if told[2].name == name}
-
-
-@few
-@given(steps=st.lists(STEPS, max_size=5))
-@pytest.mark.smoke
-def test_a_session_of_then_is_told_what_it_was_told_then(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
-    """The points that were best then, in the order of then, to the byte."""
-    project = new_project()
-    then = {0: ""}
-    for step in steps:
-        do(project, *step)
-        then[last_revision(project)] = import_export.prompt(project)
-
-    assert {number: history.prompt_at(project, str(number)) for number in then} == then
-
-
-def test_what_did_not_fit_into_a_prompt_then_is_left_out_again(project: Project) -> None:
-    """Votes and age decide as they did, also for points that changed or left since."""
-    take_in(project, [f"{number} " + "x" * 300 for number in range(120)])
-    for first in (1, 41):  # those of the later revision rank higher, for the same votes
-        learn(project, [Vote(f"oth-{number:03d}", "helpful") for number in range(first, first + 40)])
-    then = import_export.prompt(project)
-    learn(project, [Vote("oth-002", "helpful")] * 5, [{"type": "DELETE", "target_id": "oth-080"}])
-    take_in(project, [f"another {number}" for number in range(60)])
-
-    assert import_export.prompt(project) != then
-    assert "aren't shown here" in then
-    assert "[oth-041]" in then
-    assert "[oth-001]" not in then
-    assert history.prompt_at(project, "3") == then
 
 
 @pytest.mark.parametrize(

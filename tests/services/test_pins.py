@@ -11,7 +11,6 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.errors import PointNotFoundError
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history
 from playbook_db.store import quick_sql
 from tests.builders import a_key_point, last_revision
 
@@ -42,7 +41,6 @@ def test_a_pin_is_no_revision_and_outlives_all_that_happens_to_the_point(pinned:
     undo.undo(pinned, RevisionRange(4, 4))
 
     assert _shown(pinned)[0] == "oth-003"
-    assert history.prompt_at(pinned, "now") == import_export.prompt(pinned)
     edit.unpin(pinned, "oth-003")
     assert _shown(pinned)[0] != "oth-003"
 
@@ -89,7 +87,7 @@ def test_all_are_pinned_or_none(pinned: Project) -> None:
 
 
 def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(project: Project) -> None:
-    """Whatever the clock says when it is read, and the same for a state of the past."""
+    """Whatever the clock says when it is read."""
     for month, name in ((1, "oth-001"), (7, "oth-002"), (8, "oth-003")):
         with project.store.write(project.key, now=datetime(2020, month, 1, tzinfo=UTC)) as book:
             book.draft.add(a_key_point(name, f"of month {month}", section="OTHERS"))
@@ -97,12 +95,10 @@ def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(proj
 
     assert "of month 1 (last confirmed 2020-01; verify first)\n" in import_export.prompt(project)
     assert import_export.prompt(project).count("verify first") == 1
-    assert history.prompt_at(project, "3") == import_export.prompt(project)
-    assert "verify first" not in history.prompt_at(project, "2")
 
 
 def test_a_pinned_point_is_shown_where_not_all_fit(project: Project) -> None:
-    """However low its rank; of the past, too."""
+    """However low its rank."""
     for number in range(8):
         edit.add(project, f"{number} " + "x" * 2000)
     edit.vote(project, "oth-001", "harmful", "oth-005")
@@ -112,4 +108,3 @@ def test_a_pinned_point_is_shown_where_not_all_fit(project: Project) -> None:
 
     assert _shown(project)[0] == "oth-005"
     assert "oth-001" not in _shown(project)
-    assert history.prompt_at(project, "now") == import_export.prompt(project)

@@ -95,7 +95,7 @@ def log(**options: Any) -> None:
 @cli.command()
 @click.argument("when", metavar="REV|TIME")
 @click.option("--json", "as_json", is_flag=True, help="Print the earlier playbook as `playbook export` does.")
-@click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as a session gets it.")
+@click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as text for a prompt.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
     """Show the playbook at an earlier revision or time.
@@ -104,6 +104,8 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
     "2 weeks ago", yesterday, or a time as a command printed it.
     """
     from playbook_db.domain import playbook_file
+    from playbook_db.domain.prompt_text import render_points
+    from playbook_db.services import templates
     from playbook_db.services.reading import history
 
     if as_json and as_prompt:
@@ -112,7 +114,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
         then = history.at(project, when)
         notify([then.note] if then.note else [])
         if as_prompt:
-            text = history.prompt_at(project, str(then.revision))
+            text = templates.fill_points(render_points(then.playbook.points))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
         elif as_json or output is not None:
             write_text(playbook_file.encode(then.playbook), output)

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from playbook_db.domain import prompt_text, times
+from playbook_db.domain import times
 from playbook_db.domain.merging import diff, merge
 from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services import templates
 from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
@@ -129,14 +128,6 @@ def at(project: Project, when: str) -> SourcedPlaybook:
             note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
         time, reading = book.time_of(revision), Reading(book.at(revision))
         return SourcedPlaybook(reading=reading, revision=revision, time=time, note=note)
-
-
-def prompt_at(project: Project, when: str) -> str:
-    """Return the text that a session would have been shown at *when*, with today's template. Return `""` if the
-    playbook was empty."""
-    with project.store.read(project.key) as book:
-        ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
-    return prompt_text.compose(templates.playbook_template(), [ranked])[0]
 
 
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:

@@ -6,12 +6,9 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy import text as sql
 
-from playbook_db.domain import prompt_text
 from playbook_db.domain.merging.undo import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
-from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.store import quick_sql
-from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.revision_log import header_of
 
@@ -20,7 +17,7 @@ from playbook_db.store.revision_log import header_of
 # not on the length of the history. MATERIALIZED makes SQLite's planner follow this plan.
 _POINTS_AT = """
 WITH last AS MATERIALIZED (
-    SELECT k.id, k.name, k.pinned, k.resting, (
+    SELECT k.id, k.name, (
         SELECT r.revision * 4294967296 + r.seq FROM changes AS r
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
         ORDER BY r.revision DESC, r.seq DESC LIMIT 1
@@ -31,8 +28,7 @@ WITH last AS MATERIALIZED (
     ) AS worded_at
     FROM key_points AS k WHERE k.playbook_id = :playbook_id {which}
 )
-SELECT last.id, last.name, t.text, c.section, c.helpful, c.harmful, c.position, last.pinned, last.resting,
-       c.kind <> 'retire' AS is_live, c.revision
+SELECT last.id, last.name, t.text, c.section, c.helpful, c.harmful, c.position, c.kind <> 'retire' AS is_live
 FROM last
 JOIN changes AS c
   ON c.playbook_id = :playbook_id AND c.revision = changed_at / 4294967296 AND c.seq = changed_at % 4294967296
@@ -46,23 +42,6 @@ _TOUCHED = """
 AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
-
-# The time when each point was last added, reworded or voted helpful, up to a revision.
-_CONFIRMED_AT = sql("""
-SELECT w.id, r.time
-FROM (
-    SELECT k.id, (
-        SELECT max(c.revision) FROM changes AS c
-        WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.revision <= :revision AND c.text IS NOT NULL
-    ) AS worded_in, (
-        SELECT coalesce(max(v.revision), 0) FROM votes AS v
-        WHERE v.playbook_id = :playbook_id AND v.point_id = k.id AND v.revision <= :revision AND v.tag = 'helpful'
-    ) AS helped_in
-    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
-) AS w
-JOIN revisions AS r ON r.playbook_id = :playbook_id
-    AND r.number = CASE WHEN w.helped_in > w.worded_in THEN w.helped_in ELSE w.worded_in END
-""")
 _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
@@ -92,21 +71,6 @@ class Snapshots(PlaybookRows):
         """Return the playbook after *revision*, but with an empty `spent`. After revision 0 the playbook is empty."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
-
-    def ranked_points_at(self, revision: int) -> RankedPoints:
-        """Return the points for a prompt after *revision*, ranked by this version's rule. Pinned and resting points are
-        the present ones, as pins and rests have no history. Nor do the points tell when they were last confirmed."""
-        rows = self._points_at(revision)
-        times = dict(self._execute(_CONFIRMED_AT, revision=revision).all())
-        shown = [row for row in rows if not row.resting]
-        points = {StoredPoint((*row[:8], times[row.id])): row.revision for row in shown}
-        strong = self.strong_votes(map(point_of, shown))
-
-        def place(point: StoredPoint) -> tuple[bool, float, int]:
-            return not point.pinned, -prompt_text.rank(point.helpful, strong[point.name], points[point]), point.id
-
-        ranked = sorted(points, key=place)
-        return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
         """Return the states after *revision* of the points that the revisions *changed_in* changed, by name. Leave out
