@@ -15,7 +15,6 @@ from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history, statistics
-from playbook_db.store.hook_sql import WAITS
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
 
 _UUID_LENGTH = 36  # characters
@@ -36,7 +35,6 @@ def list_sessions(request: PageRequest) -> Response:
         count=count,
         jobs=jobs,
         job_counts=job_counts,
-        waits=WAITS,
         titles=_titles(own, [each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),

@@ -504,15 +504,13 @@ def test_a_log_for_programs_has_the_evidence_whole(playbook: Playbook, folder: P
 
 
 @pytest.mark.slow
-def test_on_a_terminal_a_long_quote_is_cut(playbook: Playbook, folder: Path) -> None:
-    """It says so; the first line tells where the point came from."""
+def test_on_a_terminal_a_life_begins_with_its_origin(playbook: Playbook, folder: Path) -> None:
+    """The first line tells where the point came from."""
     _with_evidence(folder)
 
     seen = on_terminal("why", "oth-001", columns=100)
 
     assert seen.startswith("Learned on ")
-    assert "xxx…" in seen
-    assert seen.count("x") < 200
     for what in ("r1", "r2", "oth-001"):
         lines = on_terminal("show", what).splitlines()
         assert not [line for line in lines if cell_len(line) > 80 and "xxxx" not in line]  # one word is never cut

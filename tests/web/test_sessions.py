@@ -230,7 +230,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
         assert "\x1b" not in told[f"Session job-{failed}"][4]
         assert ESCAPED in told[f"Session job-{failed}"][4]
-        assert told[f"Session job-{held}"][4].startswith("today&#39;s budget is spent Next try: 2099")
+        assert told[f"Session job-{held}"][4].startswith("waits: today&#39;s budget is spent Next try: 2099")
         assert told[f"Session job-{waiting}"][4:] == [""]
 
         assert site.visitor.send("/sessions").status == 303
