@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import SOURCES, RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import PlaybookChangedError, PlaybookError, UndoCollisionError
+from playbook_db.errors import PlaybookChangedError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
@@ -79,43 +79,25 @@ def playbook_at(request: PageRequest) -> Response:
     )
 
 
-def change(request: PageRequest) -> Response:
-    """Undo one revision, or all revisions of its session."""
-    target = history.revision_page(request.project, request.path["revision"], before=0, most=0).revision
-    session = target.session_id if request.form.get("do") == "undo-session" else None
-    if session is None and request.form.get("do") != "undo":
-        raise PlaybookError(f"There is no action {request.form.get('do', '')!r}. Nothing was changed.")
-    return _undo(request, target.number, session)
-
-
-def _undo(request: PageRequest, number: int, session: str | None) -> Response:
+def undo_revision(request: PageRequest) -> Response:
+    """Undo one revision. If later revisions changed the same text, show both texts, and ask which one to use."""
+    number = history.revision_page(request.project, request.path["revision"], before=0, most=0).revision.number
     chosen, was = request.form.get("prefer", ""), as_number(request.form.get("was", ""))
     prefer = cast(Side, chosen) if chosen in ("ours", "theirs") else None
     last = _last(request)
     base = last if prefer is None or was is None else was  # if the person chose a side, they saw the collisions
     try:
-        if session is None:
-            return _done(request, [undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)])
-        results = undo.undo_session(request.project, session, prefer=prefer, was=base)
-        return _done(request, results, nothing=f"Nothing that was learned from session {session} is still in force.")
+        undone = undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)
     except UndoCollisionError as error:
-        values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
+        values = {"number": number, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
     except PlaybookChangedError as error:
         return request.back("history", f"{number}", notice=f"{error.text} Nothing was undone; look again.")
-
-
-def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
-    """Redirect to the new revision, or back to the same page if there was nothing to undo."""
-    for each in results:
-        if each.result.revision is not None:
-            request.say(each.message or "Done", each.result)
-        else:
-            request.say_all(each.result.notes or [nothing])
-    if not results:
-        request.say_all([nothing])
-    revisions = [each.result.revision for each in results if each.result.revision is not None]
-    return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
+    if undone.result.revision is None:
+        request.say_all(undone.result.notes or ["Nothing changed."])
+        return request.back("history", f"{number}")
+    request.say(undone.message or "Done", undone.result)
+    return request.back("history", f"{undone.result.revision}")
 
 
 def _last(request: PageRequest) -> int:
@@ -129,5 +111,5 @@ ROUTES: Routes = {
     ("GET", "/history/at"): playbook_at,
     ("GET", "/history/at/{revision}"): playbook_at,
     ("GET", "/history/{revision}"): revision,
-    ("POST", "/history/{revision}"): change,
+    ("POST", "/history/{revision}"): undo_revision,
 }
