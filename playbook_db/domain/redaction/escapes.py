@@ -7,14 +7,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
-from itertools import chain
 from typing import Generic, TypeVar
 
 from playbook_db.domain.redaction.regexes import regex
 
 Secret = tuple[int, int, str]  # the start, the end and the kind of a secret
 _Payload = TypeVar("_Payload")
-_COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # the rarest first
 MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # replaces a secret
 
 _ESCAPED = regex(
@@ -48,42 +46,26 @@ def _words_of(literal: str) -> tuple[str, ...]:
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
-def _triples(text: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(zip(text, text[1:], text[2:], strict=False))
-
-
 class Anchored(Generic[_Payload]):
-    """An index that quickly finds which literals a text contains, by three rare letters.
+    """An index that quickly finds which literals a text contains.
 
     A row: a literal, the same with a space in front if it must begin a word, and a payload.
     """
 
     def __init__(self, rows: Iterable[tuple[str, str, _Payload]]) -> None:
         self.rows = list(rows)
-        self._is_used = False
 
     @cached_property
-    def _by_triple(self) -> dict[tuple[str, ...] | None, list[int]]:
-        index: dict[tuple[str, ...] | None, list[int]] = {}
-        for number, (_, begun, _) in enumerate(self.rows):
-            triples = sorted(chain.from_iterable(map(_triples, _words_of(begun))))
-            rarest = min(triples, key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
-            index.setdefault(rarest, []).append(number)
-        return index
-
-    def _likely(self, unescaped: "Unescaped") -> Iterable[int]:
-        """Return the numbers of the rows that *unescaped* may contain. For a single text, no index is built."""
-        if not self._is_used:
-            self._is_used = True
-            return [number for number, row in enumerate(self.rows) if row[0] in unescaped.text]
-        present = self._by_triple.keys() & unescaped.triples
-        return sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present)))
+    def _keys(self) -> list[str]:
+        """The longest word of each literal. Most texts lack it."""
+        literals = (literal.encode().translate(_SIGNS).decode() for literal, _, _ in self.rows)
+        return [max(literal.split(), key=len, default="") for literal in literals]
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
         """Yield each literal in *unescaped*, with its places and its payload. An empty literal has no places."""
-        for number in self._likely(unescaped):
-            literal, begun, payload = self.rows[number]
-            if all(word in unescaped.words for word in _words_of(begun)):
+        words = unescaped.words
+        for key, (literal, begun, payload) in zip(self._keys, self.rows, strict=True):
+            if key in words and all(word in words for word in _words_of(begun)):
                 places = list(places_of(literal, unescaped.text)) if literal else []
                 if places or not literal:
                     yield literal, places, payload
@@ -128,11 +110,6 @@ class Unescaped:
         """The words of the text, each once. They contain the `words_of` each literal in the text."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
-
-    @cached_property
-    def triples(self) -> frozenset[tuple[str, ...]]:
-        """All groups of three adjacent characters in `words`."""
-        return _triples(self.words)
 
     def _read(self, escapes: list[re.Match[str]]) -> None:
         size = at = 0

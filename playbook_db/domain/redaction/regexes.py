@@ -4,11 +4,6 @@ import re
 from typing import Any, cast
 
 
-def filled(regex: str, parts: dict[str, str]) -> str:
-    """Replace each `<name>` in *regex* with `parts[name]`. An unknown name is left as it is."""
-    return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)
-
-
 def regex(pattern: str, flags: int = 0) -> "re.Pattern[str]":
     """Return a regular expression for *pattern* that is compiled when it is first used."""
     return cast("re.Pattern[str]", _Late(pattern, flags))
