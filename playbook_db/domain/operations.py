@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import (
     storable,
     why_text_unusable,
 )
-from playbook_db.domain.sections import find_section, is_unknown_section, is_users_name, resolve_section
+from playbook_db.domain.sections import OTHERS, find_section, is_unknown_section, is_users_name
 from playbook_db.domain.trust.evidence import Evidence
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
@@ -173,7 +173,7 @@ def _add(draft: Draft, fields: Mapping[str, Any]) -> None:
     text = _text(fields, "text")
     if draft.find_text(text):
         raise _RefusedError("the playbook says this already")
-    section = resolve_section(fields.get("section"))
+    section = find_section(fields.get("section")) or OTHERS
     draft.add(KeyPoint(draft.new_name(section), text, section))
 
 

@@ -14,7 +14,7 @@ from playbook_db.domain.trust.evidence import Evidence
 Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
 State = Literal["waiting", "accepted", "rejected"]
 KINDS = get_args(Kind)
-WITHDRAWN = "the session that proposed it"  # who decided, if no person did
+WITHDRAWN = "the session that proposed it"  # who decided, if no person did; the change may be proposed again
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,6 @@ class Proposal:
         """Create a proposal from a database *row*. The operation and the evidence are JSON there."""
         number, kind, operation, evidence, *rest = row
         return cls(number, kind, read_operation(operation), evidence_rules.read_json(evidence), *rest)
-
-    @property
-    def is_withdrawn(self) -> bool:
-        """Whether the session that made the proposal withdrew it. The change may be proposed again."""
-        return self.decided_by == WITHDRAWN
 
     @property
     def names(self) -> tuple[str, ...]:

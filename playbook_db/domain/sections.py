@@ -21,11 +21,6 @@ def find_section(value: object) -> "str | None":
     return name if name in SECTION_SLUGS else None
 
 
-def resolve_section(value: object) -> str:
-    """Return the canonical section that *value* names, or OTHERS if it names none. Source: curator contract, ADD."""
-    return find_section(value) or OTHERS
-
-
 def is_unknown_section(value: object) -> bool:
     """Return whether *value* names a section that isn't one of the canonical sections."""
     is_given = value is not None and not (isinstance(value, str) and not value.strip())

@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 from playbook_db.domain import sections
-from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS, find_section, is_unknown_section, resolve_section
+from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS, find_section, is_unknown_section
 
 
 def test_sections_stand_in_the_documented_order_with_their_slugs() -> None:
@@ -26,7 +26,6 @@ def test_sections_stand_in_the_documented_order_with_their_slugs() -> None:
 def test_section_is_matched_without_case_and_surrounding_space(given: str) -> None:
     """A model writes titles as it likes; what it means is found."""
     assert find_section(given) == "USER PREFERENCES"
-    assert resolve_section(given) == "USER PREFERENCES"
     assert not is_unknown_section(given)
 
 
@@ -34,7 +33,6 @@ def test_section_is_matched_without_case_and_surrounding_space(given: str) -> No
 def test_missing_section_is_others_and_nothing_to_report(given: object) -> None:
     """Who names no section means OTHERS."""
     assert find_section(given) is None
-    assert resolve_section(given) == "OTHERS"
     assert not is_unknown_section(given)
 
 
@@ -42,7 +40,6 @@ def test_missing_section_is_others_and_nothing_to_report(given: object) -> None:
 def test_unknown_section_is_others_and_reported(given: object) -> None:
     """What was meant as a section but is none of ours goes to OTHERS, and the user hears of it."""
     assert find_section(given) is None
-    assert resolve_section(given) == "OTHERS"
     assert is_unknown_section(given)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
 from playbook_db.domain.redaction.regexes import regex
-from playbook_db.domain.redaction.words import ABOUT_PASSWORDS
+from playbook_db.domain.redaction.words import ABOUT_PASSWORDS, KEYED
 
 # The rest of a name. `no_more` matches if no value can follow: only words to the end of the line, or the end of a call.
 _NO_MORE = r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
@@ -463,7 +463,7 @@ def _name_start(text: str, start: int) -> int:
     if len(bare) == len(before) and before.endswith((" ", ".")):
         previous = before[:-1]
         word = previous[len(previous.rstrip(names.NAME_SIGNS)) :]
-        if names.may_name_a_key(word):
+        if word.lower() in KEYED:
             return start - len(word) - 1
     begin = start - len(before) + len(bare)
     is_after_escape = bare.endswith("\\") and begin < start and text[begin] in "nrt"  # a line break inside of JSON

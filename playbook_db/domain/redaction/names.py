@@ -50,11 +50,6 @@ def has_stem(name: str) -> bool:
     return any(stem in folded for stem in (*_STEMS, "private", "pat"))
 
 
-def may_name_a_key(word: str) -> bool:
-    """Return whether *word* and a following `key` together name a secret, as in `API key`."""
-    return word.lower() in lists.KEYED
-
-
 def is_foreign(name: str) -> bool:
     """Return whether *name*, in lower case, is a word for "password" or "secret" in a language other than English."""
     return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))

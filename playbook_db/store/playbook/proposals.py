@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.operations import gist
 from playbook_db.domain.playbook import storable
-from playbook_db.domain.proposals import KINDS, Kind, Proposal, State, read_operation
+from playbook_db.domain.proposals import KINDS, WITHDRAWN, Kind, Proposal, State, read_operation
 from playbook_db.domain.trust import evidence as evidence_rules
 from playbook_db.domain.trust.evidence import TRUST, Evidence
 from playbook_db.store import hook_sql, quick_sql
@@ -68,7 +68,7 @@ class ProposalRows(PlaybookRows):
     ) -> Proposal | None:
         """Store the *operation* that a session proposed. Return None if the same operation was rejected before. If the
         same operation is already waiting, add the new evidence and one session to that proposal."""
-        known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
+        known = [each for each in self._like(operation, kind) if each.decided_by != WITHDRAWN]
         if any(each.state == "rejected" for each in known):
             return None
         if known:
