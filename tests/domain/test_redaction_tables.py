@@ -47,8 +47,8 @@ user {a} '§P'|{a} -S h -P §P|{a} a -p§P x.7z|{a} -h h -u ann -p §P|{a}walk -
 {a}"§T")|{a}b"§T=")|{a}: §U|{a}=§U|{a}Name=§T|{a} secret: JBSWY3DPEHPK3PXPJBSW
 {a} of ann / §P|{a}: 4711|{a} to it: 4711|{a}4711|{a} here: 4a7c1 9b2d2 7e3f3|{a} 17, left 63, left 41
 {a}, tR-4-qK-7w-2Lx|{a} is: t R 7 k q 2 L
-{a} pumpkin level decade rough bulk athlete zone ginger captain mule siren topic
-{a}: 的 伟 阿 翻 粒 桥 墨 卡 童 鸡 沿 敢|{a} name: Quince|{a}: Quince|{a}vault secret show\n§P\n
+{a} pumpkin level decade rough bulk athlete zone ginger captain mule siren topic|{a}: K, o, r, b, seven
+{a}K, o, r, b, seven|{a}: 的 伟 阿 翻 粒 桥 墨 卡 童 鸡 沿 敢|{a} name: Quince|{a}: Quince|{a}vault secret show\n§P\n
 {a}: agia-pzym-zyfb-pxoe|{a}", "ann", "§P")|{a}'§P'}@h|see 't{a}R{a}7{a}k{a}Q{a}L{a}w{a}9'|{a}\n§L\n§L\n
 {a}AQAwQAIBAAKB§T§T|{a}EAgEAMBMGByqGSM49§T|{a}AIBADANBgkqh§T§T|{a}§T§T|{a}ABRSA PRIVATE KEY-----\n§T§T
 {a}.exe /x /p §P|{a} -h x -p §P|{a} -pw §P h|{a} "a b" ann §P|{a} /pass:§P|{a} ann:§P|{a} *\nann * §P *
@@ -216,7 +216,7 @@ def test_a_row_of_a_table_is_whole() -> None:
     rows = [(row, cells) for name, cells in _ROWS.items() for row in getattr(known_secrets, name)]
 
     assert [fault for row, cells in rows for fault in _faults_of(row, cells)] == []
-    assert len(rows) > 150
+    assert len(rows) > 200
     assert all(listed for name, listed in vars(words).items() if name.isupper())
 
 

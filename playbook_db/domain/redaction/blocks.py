@@ -160,4 +160,5 @@ def _is_secret(value: str, kind: str) -> bool:
     if entropy.is_code(value.rstrip(")];")) or entropy.is_address(value) or not _NO_NAME.fullmatch(value):
         is_joined = " " not in value != value.lower() and entropy.is_secret(value, password=True, literal=True)
         return kind == "password" and (value.lower() in words.COMMON_PASSWORDS or is_joined)
-    return entropy.is_secret(value, password=kind == "password", literal=True)
+    is_made_up = entropy.is_random(value) or (entropy.is_invented(value) and not value.isdigit())
+    return is_made_up or entropy.is_secret(value, password=kind == "password", literal=True)
