@@ -187,9 +187,38 @@ def test_a_mistake_is_explained_without_sqlalchemy_and_without_redaction(filled:
         *("lst", "list --nothing", "show nothing", "show 99", "why nothing", "config nothing"),
         *("config AGENTIC_CONTEXT_BACKEND x", "--project nothing list"),
         *("sql 'SELECT nothing'", "sql 'DELETE FROM votes'", "sql 'SELECT * FROM nothing'"),
+        *(
+            "vote nothing helpful",
+            "vote oth-001 uoth-001 helpful",
+            "vote helpful",
+            "edit nothing --text x",
+            "edit oth-001",
+        ),
+        *(
+            "retire oth-001 nothing",
+            "pin nothing",
+            "unpin nothing",
+            "restore",
+            "restore nothing",
+            "forget nothing --yes",
+        ),
+        *("dedup --apart oth-001 nothing", "dedup --text x", "vote uoth-009 helpful", "--user retire nothing"),
+        *("at nothing", "diff nothing", "diff 1 nothing", "log --since nothing", "undo nothing", "undo 2..1"),
+        *("apply nothing", "apply .", "learn nothing", "export --markdown --extra"),
     )
 
     assert not _loaded_by((*_HEAVY, "playbook_db.domain.redaction"), *mistakes, codes="12")
+
+
+def test_a_mistake_that_may_quote_a_file_loads_no_sqlalchemy(filled: Path) -> None:
+    """A file is read before the services are loaded, and a section is looked up."""
+    (filled / "broken.json").write_text("{")
+    mistakes = (
+        *("textconv nothing", "merge-driver base ours theirs", "import nothing.json", "import broken.json"),
+        *("apply broken.json", "add text --section nothing", "edit oth-001 --section nothing"),
+    )
+
+    assert not _loaded_by(_HEAVY, *mistakes, codes="12")
 
 
 def test_redacting_a_short_text_loads_little() -> None:

@@ -12,6 +12,7 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import playbook_of, say
+from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ArgumentError, MissingExtraError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
@@ -117,8 +118,6 @@ def is_users_own(names: Iterable[str] = ()) -> bool:
                 "--user means your personal playbook, whatever the project. Leave out --project or --user."
             )
         return True
-    from playbook_db.domain.sections import is_users_name  # late: not every command needs it
-
     kinds = {is_users_name(name) for name in names}
     if len(kinds) > 1:
         raise click.UsageError(
@@ -147,10 +146,10 @@ def playbook_here() -> str:
 
 def source_of(*names: str) -> "ReadSource":
     """Return the source from which a command reads the playbook. The options, the environment and the *names* of points
-    choose the playbook."""
+    choose the playbook. A name may also be a revision's number, so `opened` doesn't get the project's names."""
     from playbook_db.services.reading.sources import ReadSource
 
-    return ReadSource(*database_and_folder(names), partial(opened, *names))
+    return ReadSource(*database_and_folder(names), partial(opened, *filter(is_users_name, names)))
 
 
 @contextmanager
@@ -163,17 +162,20 @@ def opened(
     reads: "Reads | None" = None,
 ) -> "Iterator[Project]":
     """Open the project that the options and the environment name. If they or the *names* of points choose the user's
-    personal playbook, open that.
+    personal playbook, open that. Raises PointNotFoundError for an unknown name.
 
     A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that only
     *reads* gets the local copy. A mirror is updated before and after, unless *sync* is off. If the database is gone but
     has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
     *may_be_new*. Then the user is asked first if the folder doesn't look like a project.
     """
-    from playbook_db.services.opening import open_project
-    from playbook_db.services.project import Project, is_known, open_store
+    from playbook_db.services.reading import quick_reads
 
     url, folder = database_and_folder(names)
+    quick_reads.require_points(url, folder, names)
+    from playbook_db.services.opening import open_project  # late: an unknown name needs no services
+    from playbook_db.services.project import Project, is_known, open_store
+
     if folder is None:
         with open_store(url, begins_anew=begins_anew) as store:
             yield Project.of_user(store)

@@ -37,7 +37,7 @@ from playbook_db.cli.output import (
     wants_json,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import PlaybookError, Remedy, SessionNotFoundError, SettingError
+from playbook_db.errors import ArgumentError, PlaybookError, Remedy, SessionNotFoundError
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
 
@@ -65,12 +65,12 @@ def learn(transcript: str) -> None:
     No part of a transcript is learned from twice, even if a hook or another command reads it, too. To learn from all
     past sessions of a project, use playbook bootstrap. To learn from the queue, use playbook work.
     """
+    path = os.path.abspath(transcript)
+    if not os.path.isfile(path):
+        raise ArgumentError(f"There is no transcript at {path}.", _FIND_TRANSCRIPTS)
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
 
-    path = os.path.abspath(transcript)
-    if not os.path.isfile(path):
-        raise SettingError(f"There is no transcript at {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         worker.take_in_spool(project.own.store)

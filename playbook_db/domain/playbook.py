@@ -8,9 +8,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
+from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, USERS_MARK
 from playbook_db.domain.trust.evidence import INVISIBLE, Evidence
-from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # the largest integer in a database; counters don't exceed it
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
@@ -252,12 +251,3 @@ def exact_phrases(text: str) -> list[tuple[str, ...]]:
     rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
     words = sorted({word for row in rows for word in row}, key=lambda word: (word.isalpha(), -len(word), word))
     return [*((word,) for word in words[:_MOST_WORDS]), max(rows, key=len, default=())]
-
-
-def section_named(value: str) -> str:
-    """Return the canonical section with the name or slug *value*. Raises PointRuleError if there is none."""
-    section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
-    if section is None:
-        names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())
-        raise PointRuleError(f"There is no section {value!r}. The sections are: {names}.")
-    return section

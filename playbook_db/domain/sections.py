@@ -21,6 +21,17 @@ def find_section(value: object) -> "str | None":
     return name if name in SECTION_SLUGS else None
 
 
+def section_named(value: str) -> str:
+    """Return the canonical section with the name or slug *value*. Raises PointRuleError if there is none."""
+    from playbook_db.errors import PointRuleError  # late: hooks need no errors
+
+    section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
+    if section is None:
+        names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())
+        raise PointRuleError(f"There is no section {value!r}. The sections are: {names}.")
+    return section
+
+
 def is_unknown_section(value: object) -> bool:
     """Return whether *value* names a section that isn't one of the canonical sections."""
     is_given = value is not None and not (isinstance(value, str) and not value.strip())

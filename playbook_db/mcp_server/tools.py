@@ -24,9 +24,9 @@ from playbook_db import __version__, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, times
-from playbook_db.domain.playbook import section_named
 from playbook_db.domain.prompt_text import one_line
 from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.sections import section_named
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.mcp_server.answers import (

@@ -208,6 +208,7 @@ LAST_REVISION = "SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_i
 IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
+SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision
 NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # for a project without a playbook
 
 
@@ -380,6 +381,16 @@ def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
 def point_id(book: "Reader", name: str) -> "int | None":
     """Return the number of the live or retired point *name*, or None if there is no such point."""
     return next((number for (number,) in rows(book, POINT_ID, name=name)), None)
+
+
+def no_such_point(book: "Reader", name: str) -> Exception:
+    """Return the error for an unknown *name*, with similar names of live points in *book*."""
+    from difflib import get_close_matches
+
+    from playbook_db.errors import PointNotFoundError
+
+    live = [point.name for point in live_points(book)]
+    return PointNotFoundError(name, similar=tuple(get_close_matches(name, live, n=3)))
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":

@@ -4,11 +4,12 @@ from typing import Any, cast
 
 from starlette.responses import Response
 
-from playbook_db.domain.merging.undo import SOURCES, RevisionRange, Side
+from playbook_db.domain.merging.undo import RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
 from playbook_db.errors import PlaybookChangedError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
+from playbook_db.store.quick_sql import SOURCES
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")

@@ -64,6 +64,24 @@ READS = (
     ["backup", "--list"],
     ["db", "path"],
 )
+MISTAKES = (
+    ["vote", "pat-999", "helpful"],
+    ["edit", "pat-99", "--text", "x"],
+    ["retire", "pat-001", "nothing"],
+    ["retire", "mis-003"],
+    ["pin", "upat-999"],
+    ["vote", "pat-999", "helpful", "--user"],
+    ["restore", "pat-999"],
+    ["restore", "pat-999", "--at", "1"],
+    ["restore", "pat-001"],
+    ["forget", "pat-999", "--yes"],
+    ["dedup", "--apart", "pat-001", "pat-999"],
+    ["add", "x", "--section", "no such"],
+    ["edit", "pat-001", "--section", "no such"],
+    ["at", "no time"],
+    ["diff", "no time"],
+    ["log", "--since", "no time"],
+)
 Run = Callable[..., Result]
 
 
@@ -109,7 +127,7 @@ def realistic(playbook: Playbook) -> Playbook:
     return playbook
 
 
-@pytest.mark.parametrize("command", READS, ids=" ".join)
+@pytest.mark.parametrize("command", READS + MISTAKES, ids=" ".join)
 def test_both_ways_print_the_same(realistic: Playbook, through_services: Run, command: list[str]) -> None:
     """What is read without SQLAlchemy is what the services read, to the byte, and so is what goes wrong."""
     assert realistic(*command) == through_services(*command)
@@ -206,6 +224,27 @@ def test_a_change_of_the_mirror_is_taken_in_first(realistic: Playbook, folder: P
 
     assert shown.json["text"] == reworded
     assert "merged" in shown.err
+
+
+def test_a_point_that_only_the_edited_mirror_has_can_be_voted_on(realistic: Playbook, folder: Path) -> None:
+    """An unknown name is an error only if the mirror has been merged."""
+    realistic("mirror", "on")
+    mirror = folder / ".claude" / "playbook.json"
+    mirror.write_text(mirror.read_text().replace('"name": "pat-002"', '"name": "pat-777"'))
+
+    assert realistic("vote", "pat-777", "helpful").code == 0
+
+
+@pytest.mark.parametrize("name", ["1", "upat-001"])
+def test_a_name_or_number_is_found_after_the_file_was_locked(
+    realistic: Playbook, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the services look it up, even if the file can be read by then."""
+    realistic("add", "one", "--section", "pat", "--user")
+    answers, real = iter([None]), sources.from_file
+    monkeypatch.setattr(sources, "from_file", lambda *given, **options: next(answers, real(*given, **options)))
+
+    assert realistic("show", name).code == 0
 
 
 def test_a_mirror_that_is_behind_is_written_first(realistic: Playbook, folder: Path) -> None:

@@ -23,7 +23,7 @@ from playbook_db.domain.merging.undo import (
     undone_by,
 )
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState, RetiredPoint
-from playbook_db.errors import UndoError
+from playbook_db.errors import ArgumentError
 from tests.builders import a_key_point, few_texts, section_names
 
 PATTERNS, MISTAKES = "PATTERNS & APPROACHES", "MISTAKES TO AVOID"
@@ -337,7 +337,7 @@ def test_a_span_is_read_as_people_write_it(text: str, span: RevisionRange) -> No
 @pytest.mark.parametrize("text", ["", "x", "3..", "..3", "1...3", "-1", "3.5", "٣", "8..3", "9" * 30])
 def test_what_names_no_revisions_is_refused(text: str) -> None:
     """With an example of what would."""
-    with pytest.raises(UndoError, match=r"8|\.\."):
+    with pytest.raises(ArgumentError, match=r"8|\.\."):
         parse_range(text)
 
 

@@ -24,7 +24,6 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool) -> Non
     playbook unguard. If you retire a point, its guard is removed, too.
     """
     from playbook_db.claude_code.setup import guards
-    from playbook_db.services.playbook import edit
 
     folder = project_folder(must_exist=True)
     if lists or not name:
@@ -39,6 +38,8 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool) -> Non
         raise click.UsageError("Name the calls to guard, as in: --on 'Bash(git push *)'.")
     guards.require_person()
     with opened(name) as project:
+        from playbook_db.services.playbook import edit
+
         edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)

@@ -16,7 +16,8 @@ from playbook_db.cli.output import (
     say,
     wants_json,
 )
-from playbook_db.errors import PlaybookError, SettingError
+from playbook_db.domain.sections import section_named
+from playbook_db.errors import ArgumentError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
 @as_json
 def add(text: str, section: str | None) -> None:
     """Add a key point."""
-    from playbook_db.services.playbook import edit
-
+    section = None if section is None else section_named(section)
     with opened(may_be_new=True) as project:
+        from playbook_db.services.playbook import edit
+
         print_done(edit.add(project, text, section=section))
 
 
@@ -48,13 +50,14 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
 
     Without --text and --section, the text opens in your editor (EDITOR). This needs a terminal.
     """
-    from playbook_db.services.playbook import edit
-
     if text is None and section is None and not is_interactive():
         raise click.UsageError(
             "Give --text, --section or both. Without them, the text opens in your editor, which needs a terminal."
         )
+    section = None if section is None else section_named(section)
     with opened(name) as project:
+        from playbook_db.services.playbook import edit
+
         was = None
         if text is None and section is None:
             was = edit.find_live(project, name).text
@@ -74,9 +77,9 @@ def pin(names: tuple[str, ...]) -> None:
     If one NAME isn't a live point, no point is pinned. If a point rests, because its last votes were harmful, pinning
     ends the rest. Pinning makes no revision. Votes, edits and undos don't unpin a point. To unpin: playbook unpin.
     """
-    from playbook_db.services.playbook import edit
-
     with opened(*names) as project:
+        from playbook_db.services.playbook import edit
+
         notify(edit.pin(project, *names))
         _print_pinned(project, names, is_pinned=True)
 
@@ -86,9 +89,9 @@ def pin(names: tuple[str, ...]) -> None:
 @as_json
 def unpin(names: tuple[str, ...]) -> None:
     """Rank pinned key points like all others again."""
-    from playbook_db.services.playbook import edit
-
     with opened(*names) as project:
+        from playbook_db.services.playbook import edit
+
         edit.unpin(project, *names)
         _print_pinned(project, names, is_pinned=False)
 
@@ -110,9 +113,9 @@ def retire(names: tuple[str, ...], reason: str | None) -> None:
     If one NAME isn't a live point, no point is retired. Retired points stay in the history, and playbook restore brings
     them back. To retire all points that harmed, use playbook prune. To erase a text for good, use playbook forget.
     """
-    from playbook_db.services.playbook import edit
-
     with opened(*names) as project:
+        from playbook_db.services.playbook import edit
+
         print_done(edit.retire(project, *names, reason=reason))
 
 
@@ -125,11 +128,11 @@ def vote(names: tuple[str, ...], tag: str) -> None:
 
     TAG applies to all the points. A neutral vote is recorded, but changes no counter.
     """
-    from playbook_db.services.playbook import edit
-
     if not names:  # not by click, which would say that NAME is missing when TAG is
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened(*names) as project:
+        from playbook_db.services.playbook import edit
+
         print_done(edit.vote(project, names[0], tag, *names[1:]))
 
 
@@ -153,11 +156,11 @@ def apply(file: str, dry_run: bool) -> None:
        {"type": "DELETE", "target_id": "oth-001", "reason": "the linter does"}],
      "evaluations": [{"name": "pat-004", "rating": "helpful"}]}
     """
-    from playbook_db.services.learning import diagnostics
-    from playbook_db.services.playbook import edit
-
     operations, evaluations = _read_batch(file)
     with opened(may_be_new=True) as project:
+        from playbook_db.services.learning import diagnostics
+        from playbook_db.services.playbook import edit
+
         origin = "stdin" if file == "-" else file
         revised = edit.apply_batch(project, operations, evaluations, origin=origin, dry_run=dry_run)
         if not dry_run:
@@ -178,10 +181,10 @@ def prune(dry_run: bool) -> None:
     A point is retired if it has 3 or more harmful votes, and more harmful than helpful ones. To retire points by name,
     use playbook retire. To merge points that say the same, use playbook dedup.
     """
-    from playbook_db.services.learning import diagnostics
-    from playbook_db.services.playbook import edit
-
     with opened(may_be_new=True) as project:
+        from playbook_db.services.learning import diagnostics
+        from playbook_db.services.playbook import edit
+
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
             diagnostics.pruning(project.folder, [change.point for change in revised.changes])
@@ -202,9 +205,9 @@ def promote(name: str, keeps: bool | None, dry_run: bool) -> None:
     revision in each playbook. A team's playbook keeps the point, unless you add --retire. If your personal playbook has
     the same text already, no copy is made. If the command was interrupted, run it again.
     """
-    from playbook_db.services.playbook import promotion
-
     with opened() as project:
+        from playbook_db.services.playbook import promotion
+
         keeps = project.is_team if keeps is None else keeps
         _print_move(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run)
 
@@ -222,9 +225,9 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool) -> None:
     playbook. If all members of a team would get the point, you are asked first; without a terminal it needs --yes. If
     this playbook has the same text already, no copy is made. If the command was interrupted, run it again.
     """
-    from playbook_db.services.playbook import promotion
-
     with opened(may_be_new=True) as project:
+        from playbook_db.services.playbook import promotion
+
         if project.is_team and not (yes or dry_run):
             question = f"All members of the team's playbook {one_line(project.key)} would get {one_line(name)}."
             if not is_interactive():
@@ -265,11 +268,11 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
     try:
         document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:
-        raise PlaybookError(f"{file} is not valid JSON ({error}). Nothing was changed.") from None
+        raise ArgumentError(f"{file} is not valid JSON ({error}). Nothing was changed.") from None
     batch = document if isinstance(document, dict) else {"operations": document}
     lists = [batch.get(key, []) for key in ("operations", "evaluations")]
     if not batch.keys() & {"operations", "evaluations"} or not all(isinstance(each, list) for each in lists):
-        raise PlaybookError(
+        raise ArgumentError(
             f"{file} holds no operations. It must be a JSON list, or an object with a list `operations`, a list "
             "`evaluations` or both. Nothing was changed."
         )
@@ -290,11 +293,11 @@ def dedup(merge: tuple[str, str] | None, apart: tuple[str, str] | None, limit: i
     Read both points before you merge them. A merge makes one revision. A pair that you keep --apart is listed again if
     one of its texts changes. To retire points that do harm, use playbook prune.
     """
-    from playbook_db.services.playbook import edit
-
     if merge and apart:
         raise click.UsageError("Give --merge or --apart, not both.")
     with opened(*(merge or ()), *(apart or ())) as project:
+        from playbook_db.services.playbook import edit
+
         if merge:
             print_done(edit.merge_points(project, *merge))
         elif apart:

@@ -3,6 +3,8 @@
 import itertools
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,10 +33,11 @@ from playbook_db.cli.output import (
     wants_json,
     write_text,
 )
-from playbook_db.domain.merging.undo import SOURCES
-from playbook_db.errors import Remedy, SettingError
+from playbook_db.domain import times
+from playbook_db.errors import MomentError, Remedy, SettingError
 from playbook_db.services import records
 from playbook_db.services.playbook import forget_lines
+from playbook_db.store.quick_sql import SOURCES
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.undo import Side
@@ -48,11 +51,22 @@ _EVERY = 2**31 - 1  # changes of a revision, at most
 SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None, *, or_file: bool = False) -> str | None:
+    """Return *value*. Raises MomentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
+    if value is None or _is_when(value) or (or_file and (value == "-" or os.path.exists(value))):
+        return value
+    raise MomentError(value, times.EXAMPLES, or_file=or_file)
+
+
+def _is_when(text: str) -> bool:
+    return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
+
+
 @cli.command()
 @click.argument("name", required=False)
 @click.option("--session", metavar="S", help="Only revisions of this session: its id, or the beginning of it.")
-@click.option("--since", metavar="REV|TIME", help="From this revision or time on.")
-@click.option("--until", metavar="REV|TIME", help="Up to this revision or time.")
+@click.option("--since", metavar="REV|TIME", callback=_moment, help="From this revision or time on.")
+@click.option("--until", metavar="REV|TIME", callback=_moment, help="Up to this revision or time.")
 @click.option("--source", type=click.Choice(SOURCES), help="Only revisions of this kind.")
 @click.option("--by", metavar="WHO", help="Only revisions by WHO: ann@laptop, or ann for all machines.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
@@ -93,7 +107,7 @@ def log(**options: Any) -> None:
 
 
 @cli.command()
-@click.argument("when", metavar="REV|TIME")
+@click.argument("when", metavar="REV|TIME", callback=_moment)
 @click.option("--json", "as_json", is_flag=True, help="Print the earlier playbook as `playbook export` does.")
 @click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as text for a prompt.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
@@ -103,14 +117,14 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
     Revision 0 is the empty playbook. Examples of a TIME: 2026-03-01 (the end of that day), "2026-03-01 14:30", 2h, 3d,
     "2 weeks ago", yesterday, or a time as a command printed it.
     """
-    from playbook_db.domain import playbook_file
-    from playbook_db.domain.prompt_text import render_points
-    from playbook_db.services import templates
-    from playbook_db.services.reading import history
-
     if as_json and as_prompt:
         raise click.UsageError("Give --json or --render, not both.")
     with opened() as project:
+        from playbook_db.domain import playbook_file
+        from playbook_db.domain.prompt_text import render_points
+        from playbook_db.services import templates
+        from playbook_db.services.reading import history
+
         then = history.at(project, when)
         notify([then.note] if then.note else [])
         if as_prompt:
@@ -125,8 +139,8 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
 
 
 @cli.command()
-@click.argument("before", metavar="A")
-@click.argument("after", metavar="[B]", default="now")
+@click.argument("before", metavar="A", callback=partial(_moment, or_file=True))
+@click.argument("after", metavar="[B]", default="now", callback=partial(_moment, or_file=True))
 @as_json
 def diff(before: str, after: str) -> None:
     """Show the differences between two states of the playbook.
@@ -135,12 +149,12 @@ def diff(before: str, after: str) -> None:
     "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or a time as a command printed it. If a file's name looks like
     a revision or a time, write it with its folder: ./12
     """
-    from playbook_db.cli.history import history_view
-    from playbook_db.services.reading import history
-
     if before == after == "-":
         raise click.UsageError("Only one of A and B can come from standard input.")
     with opened() as project:
+        from playbook_db.cli.history import history_view
+        from playbook_db.services.reading import history
+
         sides = [_side(project, text) for text in (before, after)]
         for side in sides:
             notify([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
@@ -152,14 +166,11 @@ def diff(before: str, after: str) -> None:
 
 
 def _side(project: "Project", text: str) -> "SourcedPlaybook":
-    from playbook_db.domain import playbook_file, times
-    from playbook_db.errors import MomentError
+    from playbook_db.domain import playbook_file
     from playbook_db.services.reading import history
 
-    if text != "-" and history.is_when(text):
+    if text != "-" and _is_when(text):
         return history.at(project, text)
-    if text != "-" and not os.path.exists(text):
-        raise MomentError(text, times.EXAMPLES, or_file=True)
     name = "standard input" if text == "-" else text
     return history.SourcedPlaybook(file=name, reading=playbook_file.decode(read_input(text), source=name))
 
@@ -180,7 +191,6 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     the same text, nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
     from playbook_db.domain.merging.undo import parse_range
-    from playbook_db.services.playbook import undo as undo_service
 
     if revisions is not None and session is not None:
         raise click.UsageError("Give revisions or --session, not both.")
@@ -189,6 +199,8 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     span = parse_range(revisions) if revisions is not None else None
     prefer: Side | None = "ours" if ours else "theirs" if theirs else None
     with opened() as project:
+        from playbook_db.services.playbook import undo as undo_service
+
         if session is None:
             undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
             _print_undone(undone, dry_run=dry_run)
@@ -216,15 +228,15 @@ def restore(names: tuple[str, ...], moment: str | None) -> None:
     TIME. With --at and no NAME, the whole playbook is restored; playbook undo can undo that. To see first what would
     change, use playbook diff. To replace the whole database with a backup, use playbook restore-backup.
     """
-    from playbook_db.cli.change.points import print_done
-    from playbook_db.services.playbook import edit
-    from playbook_db.services.playbook import undo as undo_service
-
     if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes at most one NAME.")
     with opened(*names, may_be_new=True) as project:
+        from playbook_db.cli.change.points import print_done
+        from playbook_db.services.playbook import edit
+        from playbook_db.services.playbook import undo as undo_service
+
         if not names:
             _print_undone(undo_service.go_back(project, moment or ""), dry_run=False)
             return
@@ -265,9 +277,6 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     but erase a secret in its text, use --match with the secret. One new backup replaces all that contain the text.
     Inside a session of Claude Code only --dry-run works. To remove a point but keep its history, use playbook retire.
     """
-    from playbook_db.domain.erasure import read_pattern
-    from playbook_db.services.playbook import forget as forget_service
-
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (and --all-projects if you want).")
     if settings.session() and not dry_run:
@@ -279,8 +288,11 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
         raise click.UsageError(
             "This can't be undone, and there is no terminal to ask on. To do it, add --yes. Nothing was erased."
         )
-    request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
     with opened(*filter(None, [name])) as project:
+        from playbook_db.domain.erasure import read_pattern
+        from playbook_db.services.playbook import forget as forget_service
+
+        request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
         if dry_run or not yes:
             planned = forget_service.preview(project, request)
             if dry_run:

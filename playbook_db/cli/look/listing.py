@@ -25,6 +25,7 @@ from playbook_db.cli.output import (
     say,
     wants_json,
 )
+from playbook_db.domain.sections import section_named
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads, sources
 from playbook_db.store.quick_sql import PointRecord
@@ -71,11 +72,7 @@ def list_points(
         review.print_proposals(proposals[:limit])
         _notify_of_more(len(proposals[:limit]), len(proposals))
         return
-    only = section
-    if section is not None:
-        from playbook_db.domain.playbook import section_named  # late: the rest of `list` needs no such records
-
-        only = section_named(section)
+    only = None if section is None else section_named(section)
     if retired and order:
         raise click.UsageError("--sort can't be combined with --retired, which lists the most recent first.")
 

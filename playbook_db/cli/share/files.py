@@ -48,13 +48,14 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         _propose_notes(file)
         return
     from playbook_db.domain import draft, playbook_file
-    from playbook_db.services.learning import diagnostics
-    from playbook_db.services.playbook import edit, import_export
-    from playbook_db.services.project import read_playbook
 
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
     with opened(may_be_new=True) as project:
+        from playbook_db.services.learning import diagnostics
+        from playbook_db.services.playbook import edit, import_export
+        from playbook_db.services.project import read_playbook
+
         with busy("importing key points"):
             revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
@@ -108,12 +109,12 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
 
     The same playbook always gives the same bytes.
     """
-    from playbook_db.services.playbook import import_export, markdown
-    from playbook_db.services.project import read_playbook
-
     if as_markdown and (extra or layout != "sections"):
         raise click.UsageError("--markdown can't be combined with --layout or --extra.")
     with opened() as project:
+        from playbook_db.services.playbook import import_export, markdown
+        from playbook_db.services.project import read_playbook
+
         if as_markdown:
             text = markdown.written(read_playbook(project).points)
         else:

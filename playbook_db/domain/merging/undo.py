@@ -12,10 +12,9 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.diff import value_as_json
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
-from playbook_db.errors import UndoError
+from playbook_db.errors import ArgumentError
 
 _RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
-SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision
 _MAX_QUOTED = 100  # characters of the revisions' messages that the message of their undo quotes
 _NOT_THERE = "not in the playbook"
 
@@ -88,14 +87,14 @@ class UndoOutcome:
 
 
 def parse_range(text: str) -> RevisionRange:
-    """Return the revisions that *text* gives as `8`, `r8` or `3..8`. Raises UndoError."""
+    """Return the revisions that *text* gives as `8`, `r8` or `3..8`. Raises ArgumentError."""
     match = _RANGE.fullmatch(text.strip().casefold())
     if match is None:
-        raise UndoError(f"{text!r} is not a revision. Give a number like 8, or a range like 3..8.")
-    revisions = RevisionRange(int(match[1]), int(match[2] or match[1]))
-    if revisions.first > revisions.last:
-        raise UndoError(f"{text!r} is not a range: put the older revision first ({revisions.last}..{revisions.first}).")
-    return revisions
+        raise ArgumentError(f"{text!r} is not a revision. Give a number like 8, or a range like 3..8.")
+    span = RevisionRange(int(match[1]), int(match[2] or match[1]))
+    if span.first > span.last:
+        raise ArgumentError(f"{text!r} is not a range: put the older revision first ({span.last}..{span.first}).")
+    return span
 
 
 def undo_message(revisions: RevisionRange, summary: str) -> str:

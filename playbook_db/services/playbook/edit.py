@@ -1,6 +1,5 @@
 """Changes to a playbook by people and curators, one revision each, and the search for similar points."""
 
-import difflib
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -8,21 +7,14 @@ from dataclasses import dataclass, replace
 from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.merging.undo import restore_state
-from playbook_db.domain.playbook import (
-    Change,
-    KeyPoint,
-    PointState,
-    RetiredPoint,
-    Vote,
-    section_named,
-    why_text_unusable,
-)
+from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
 from playbook_db.domain.prompt_text import RankedPoints
-from playbook_db.domain.sections import OTHERS
+from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
 from playbook_db.services.project import Project
+from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 
@@ -232,7 +224,7 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
         return PointDetails(point, extra=extra)
     retired = book.retired_point(name)
     if retired is None:
-        raise no_such_point(book, name)
+        raise quick_sql.no_such_point(book, name)
     return PointDetails(retired.point, retired, extra)
 
 
@@ -240,7 +232,7 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
     """Return the retired point *name*. Raises PointNotFoundError, and PointRuleError if the point was forgotten."""
     retired = book.retired_point(name)
     if retired is None:
-        raise no_such_point(book, name)
+        raise quick_sql.no_such_point(book, name)
     if retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten; none of its text is left.")
     return retired
@@ -290,18 +282,13 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
         return book.draft[name]
     if book.retired_point(name) is not None:
         raise PointNotFoundError(name, retired=True)
-    raise no_such_point(book, name)
+    raise quick_sql.no_such_point(book, name)
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
     """Raise PointChangedError if *was* is given and *point* has another text. The error's message ends with *more*."""
     if was is not None and point.text != was:
         raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
-
-
-def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
-    """Return the error for an unknown *name*, with similar names in *book*."""
-    return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, book.playbook().by_name, n=3)))
 
 
 def usable(text: str) -> str:

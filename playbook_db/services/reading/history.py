@@ -114,11 +114,6 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     return number
 
 
-def is_when(text: str) -> bool:
-    """Return whether *text* has the form of a revision's number or of a time."""
-    return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
-
-
 def at(project: Project, when: str) -> SourcedPlaybook:
     """Return the playbook as it was at *when*, a revision or a time in the form that `find_revision` explains."""
     with project.store.read(project.key) as book:
@@ -160,7 +155,7 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
     with project.store.read(project.key) as book:
         details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
-            raise edit.no_such_point(book, name)
+            raise quick_sql.no_such_point(book, name)
         if isinstance(project, LastKnownProject):
             return FullPoint(details, lifespan)
         return FullPoint(
@@ -231,7 +226,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
         first = book.revision_at(timestamp(before)) + 1
     point_id = None if query.name is None else quick_sql.point_id(book, query.name)
     if query.name is not None and point_id is None:
-        raise edit.no_such_point(book, query.name)
+        raise quick_sql.no_such_point(book, query.name)
     session_id = find_session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, query.by, point_id)
 

@@ -12,7 +12,7 @@ from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.hook_sql import Book
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.services.project import Project
@@ -74,7 +74,7 @@ def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDeta
             from playbook_db.store.playbook import log_queries
 
             return log_queries.read_revision(book, name)
-        raise _no_such_point(book, name)
+        raise quick_sql.no_such_point(book, name)
 
     from playbook_db.domain.times import revision_number  # late: few commands come here
 
@@ -88,23 +88,25 @@ def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan,
     PointNotFoundError."""
 
     def query(book: "quick_sql.Reader") -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
-        from playbook_db.store.playbook import log_queries
+        if span := quick_sql.lifespan(book, name):
+            from playbook_db.store.playbook import log_queries
 
-        life, span = log_queries.life(book, name), quick_sql.lifespan(book, name)
-        if life is None or span is None:
-            raise _no_such_point(book, name)
-        return life, span, log_queries.use_by_event(book, name)
+            if life := log_queries.life(book, name):
+                return life, span, log_queries.use_by_event(book, name)
+        raise quick_sql.no_such_point(book, name)
 
     return sources.read(source, query, sync=False)
 
 
-def _no_such_point(book: "quick_sql.Reader", name: str) -> Exception:
-    from difflib import get_close_matches
+def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
+    """Raise PointNotFoundError if the database file shows that one of *names* is no point, live or retired."""
 
-    from playbook_db.errors import PointNotFoundError
+    def query(book: Book) -> None:
+        for name in names:
+            if quick_sql.point_id(book, name) is None:
+                raise quick_sql.no_such_point(book, name)
 
-    live = [each.name for each in quick_sql.live_points(book)]
-    return PointNotFoundError(name, similar=tuple(get_close_matches(name, live, n=3)))
+    sources.from_file(url, folder, query)
 
 
 def prompt(source: ReadSource) -> str:

@@ -11,20 +11,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from playbook_db import files, projects, settings
-from playbook_db.domain import playbook_file
-from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.merging import file_merge
-from playbook_db.domain.merging.file_merge import Side
-from playbook_db.domain.playbook import Playbook
-from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PlaybookError, PlaybookFileError
 from playbook_db.services.reading import quick_reads
-from playbook_db.services.sharing import git
 from playbook_db.store import quick_sql
 
 if TYPE_CHECKING:
+    from playbook_db.domain.merging.file_merge import Side
+    from playbook_db.domain.playbook import Playbook
+    from playbook_db.domain.playbook_file import Reading
     from playbook_db.store.playbook.repository import PlaybookRepository
 
 
@@ -32,16 +28,16 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
     """Merge the file *theirs* into the file *ours*. *base* is their common ancestor, empty if there is none. *url* and
     *folder* locate the database and the project. Return notes on the decisions, for a person. Raises PlaybookFileError
     if one of the three can't be read; *ours* is then unchanged."""
-    their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
+    their_side, our_side = (_side(_read_bytes(path, side), side) for path, side in ((theirs, "theirs"), (ours, "ours")))
     base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
-    common = (
-        Side(base_data, playbook_file.decode(base_data, source="the common ancestor")) if base_data.strip() else None
-    )
+    common = _side(base_data, "the common ancestor") if base_data.strip() else None
     ancestor, doubts = None, []
     try:
         ancestor = _closer_ancestor(url, folder, common, our_side, their_side)
     except PlaybookError as error:  # the three files suffice
         doubts = [f"the database couldn't be asked, so votes that both sides had from it count twice: {error}"]
+    from playbook_db.domain.merging import file_merge
+
     merged = file_merge.merge_files(common.reading if common else None, our_side, their_side, ancestor=ancestor)
     if merged.data != our_side.data:
         try:
@@ -55,6 +51,9 @@ def readable_text(path: str) -> str:
     """Return the playbook in the file at *path* as text for a diff. Each point and each other key has its own line. If
     the file is not a playbook, return the file's text. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
+    from playbook_db.domain import playbook_file
+    from playbook_db.domain.exact_json import write_json
+
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError:
@@ -66,8 +65,10 @@ def readable_text(path: str) -> str:
     return "\n".join(filter(None, lines)) + "\n"
 
 
-def _read(path: str, which: str) -> Side:
-    data = _read_bytes(path, which)
+def _side(data: bytes, which: str) -> "Side":
+    from playbook_db.domain import playbook_file
+    from playbook_db.domain.merging.file_merge import Side
+
     return Side(data, playbook_file.decode(data, source=which))
 
 
@@ -78,7 +79,7 @@ def _read_bytes(path: str, which: str) -> bytes:
         raise PlaybookFileError(which, "", f"the file can't be read: {error.strerror}.") from error
 
 
-def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
+def _closer_ancestor(url: str, folder: str, base: "Side | None", ours: "Side", theirs: "Side") -> "Playbook | None":
     """Return a better common ancestor than git's *base* if the database or git's history knows one, else None.
 
     In one database, a later revision includes all of an earlier one. A side that is a revision, or comes from one,
@@ -96,6 +97,8 @@ def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, their
             return book.at(min(here, there))
     if base is None:
         return None
+    from playbook_db.services.sharing import git
+
     path, size_bytes = projects.mirror_path(folder), len(ours.data)
     versions = git.MirrorVersions(path, lambda times: _known_times(url, folder, times), size_bytes=size_bytes)
     head = git.head_to_merge()
@@ -110,17 +113,17 @@ def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, their
     return versions.common(common) if base_commits or head else None  # of several ancestors git made one
 
 
-def _is_later(base: Reading | None, *sides: Reading | None) -> bool:
+def _is_later(base: "Reading | None", *sides: "Reading | None") -> bool:
     moment, *moments = (read_timestamp(next(iter(_times(side)), None)) for side in (base, *sides))
     return moment is not None and any(each is not None and each < moment for each in moments)
 
 
-def _times(side: Reading | None) -> list[str]:
+def _times(side: "Reading | None") -> list[str]:
     time = side.playbook.header.last_updated if side else None
     return [] if time is None else [time]
 
 
-def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
+def _revision(known: Mapping[str, tuple[int, bool]], side: "Reading | None") -> int | None:
     """Return the revision that has the same time as *side*, or None."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
