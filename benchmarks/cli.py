@@ -15,7 +15,10 @@ from playbook_db.services.sharing import mirror
 POINTS = 60
 _ROUNDS = 21
 _HELP = ("--help", "--version", "list --help", "log --help", "forget --help")
-_ERRORS = ("lst", "list --sort nothing", "show nothing", "config NOTHING")
+_ERRORS = (
+    "lst", "list --sort nothing", "show nothing", "config NOTHING", "vote nothing helpful", "at nothing",
+    "textconv nothing",
+)  # fmt: skip
 _READS = (
     "list", "render", "list --json", "list --retired", "show pat-005", "show pat-005 --json", "search cache", "status",
     "log", "log pat-005 --json", "sessions", "jobs", "review", "project list", "backup --list", "db path", "sql QUERY",

@@ -28,8 +28,8 @@ LIMIT = 1.05  # times the instructions of the other commit, at most
 _COMMANDS = (
     "--version", "--help", "list", "show pat-005", "render", "search cache", "log", "vote pat-005 helpful", "add TEXT",
     "edit pat-010 --text TEXT", "undo", "export", "stats", "why pat-005", "diff 1", "jobs", "status", "doctor",
-    "sql QUERY", "sessions", "review", "config", "project list", "backup --list", "db path", "show nothing", "db check",
-    "mcp",
+    "sql QUERY", "sessions", "review", "config", "project list", "backup --list", "db path", "show nothing",
+    "vote nothing helpful", "at nothing", "textconv nothing", "db check", "mcp",
 )  # fmt: skip
 _HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "inject": session_start,
