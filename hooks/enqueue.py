@@ -8,7 +8,5 @@ sys.path.append(_above[: -len("/playbook_db")] if _above.endswith("/playbook_db"
 try:
     from playbook_db.claude_code.hooks.enqueue import main
 except Exception:  # a Python older than 3.8, or half an installation; `playbook doctor` tells which
-    import os
-
-    os._exit(0)
+    sys.exit()
 main()

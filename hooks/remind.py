@@ -8,8 +8,6 @@ sys.path.append(_above[: -len("/playbook_db")] if _above.endswith("/playbook_db"
 try:
     from playbook_db.claude_code.hooks.remind import main
 except Exception:  # a Python older than 3.8, or half an installation; `playbook doctor` tells which
-    import os
-
-    os.write(1, b"{}\n")
-    os._exit(0)
-main()
+    sys.stdout.write("{}\n")
+else:
+    main()
