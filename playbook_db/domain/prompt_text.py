@@ -100,36 +100,32 @@ def compose(
     """
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
     space -= sum([_OWN_LEFT_OUT_UNITS for each in playbooks if each.is_users and each.total])
-    chosen: list[list[Any]] = [
+    chosen: list[list[tuple[Any, str]]] = [
         choose(each, space // OWN_SHARE, each.old_before, beside=each.beside) if each.is_users else []
         for each in playbooks
     ]
     for place, each in enumerate(playbooks):
         if len(chosen[place]) < each.total:
-            others = [_rendered(chosen[other], of) for other, of in enumerate(playbooks) if other != place]
+            others = [_joined(chosen[other], of.beside) for other, of in enumerate(playbooks) if other != place]
             taken = sum([utf16_units(text) + 2 for text in others if text])  # with the blank line between them
             chosen[place] = choose(each, space - taken, each.old_before, beside=each.beside)
     parts = []
     for place, each in enumerate(playbooks):
         if points := chosen[place]:
-            parts.append(_rendered(points, each))
+            parts.append(_joined(points, each.beside))
             if each.total > len(points):
                 parts.append(each.left_out.format(each.total - len(points)))
-    return fill_template(template, "\n\n".join(parts)), chosen
+    return fill_template(template, "\n\n".join(parts)), [[point for point, _ in points] for points in chosen]
 
 
-def _rendered(points: "list[Any]", of: RankedPoints) -> str:
-    return render_points(points, of.old_before, beside=of.beside)
-
-
-def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
-    """Return the best points whose text fits into *limit_units* UTF-16 units, in the order in which they are shown.
+def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[tuple[P, str]]":
+    """Return the best points that fit into *limit_units* UTF-16 units, each with its line, in the order of the text.
 
     A point that is too long for the remaining space is skipped, and so is a point that is held back. *beside* is the
     end of each header.
     """
     is_held_back = getattr(ranked, "is_held_back", None)  # only RankedPoints have it
-    chosen: dict[str, P] = {}
+    chosen: dict[str, tuple[P, str]] = {}
     blocks: set[tuple[bool, str]] = set()
     misfits = 0
     for point in ranked:
@@ -137,7 +133,8 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
             break
         if point.name in chosen:
             continue
-        cost = utf16_units(entry(point, old_before)) + 1
+        line = entry(point, old_before)
+        cost = utf16_units(line) + 1
         block = (_is_pinned(point), point.section)
         if block not in blocks:
             cost += len(render_header(point.section)) + len(beside) + 2  # with the blank line before it
@@ -147,7 +144,7 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
         if is_held_back is not None and is_held_back(point):
             continue
         limit_units -= cost
-        chosen[point.name] = point
+        chosen[point.name] = point, line
         blocks.add(block)
     return sorted(chosen.values(), key=_place)
 
@@ -205,21 +202,25 @@ def render_header(section: str) -> str:
     return f"## {section}"
 
 
-def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, beside: str = "") -> str:
+def render_points(points: "Iterable[PromptPoint]", *, beside: str = "") -> str:
     """Render *points* section by section, with a header above each section and a blank line between sections.
 
-    A point that was last confirmed before the time *old_before* has a note. *beside* is the end of each header.
-    Sections without points are left out. Without points, the text is `""`. Source: contract, section 1.
+    *beside* is the end of each header. Sections without points are left out. Without points, the text is `""`. Source:
+    contract, section 1.
     """
+    return _joined([(point, entry(point, "")) for point in points], beside)
+
+
+def _joined(points: "list[tuple[Any, str]]", beside: str) -> str:
     lines: list[str] = []
     section = None
-    for point in points:
+    for point, line in points:
         if point.section != section:
             if lines:
                 lines.append("")
             section = point.section
             lines.append(render_header(section) + beside)
-        lines.append(entry(point, old_before))
+        lines.append(line)
     return "\n".join(lines)
 
 
@@ -252,6 +253,7 @@ def fill_template(template: str, points_text: str) -> str:
     return before + points_text + after
 
 
-def _place(point: "PromptPoint") -> "tuple[bool, int, int]":
-    """Return a sort key for *point*: pinned points come first, then the others in the order of the playbook."""
+def _place(chosen: "tuple[PromptPoint, str]") -> "tuple[bool, int, int]":
+    """Return a sort key for a point and its line: pinned points come first, then the others in the playbook's order."""
+    point, _ = chosen
     return not _is_pinned(point), SECTION_ORDER[point.section], point.position

@@ -90,7 +90,8 @@ class LearningContext:
             return points
         ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
         first = [by_name[name] for name in cited if name in by_name]
-        return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
+        chosen = prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
+        return [point for point, _ in chosen]
 
     def marks(self, cited: Collection[str]) -> "Iterator[PointMarks]":
         """Yield the votes and signals of each point in a prompt. The prompt shows them beside the point's text."""
