@@ -28,7 +28,8 @@ _LONG_POINT = 200  # characters; for a longer point the limit grows with the squ
 FEW_TERMS = 10  # at most, in a path or a short error; the limit for these doesn't grow with a point's length
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
-_AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
+# All characters of ASCII but letters and digits.
+_AS_SPACES = dict.fromkeys([*range(48), *range(58, 65), *range(91, 97), *range(123, 128)], " ")
 _JOINTS = "/\\._-:@#+"
 _CONTRACTED = ("'s", "'t", "'re", "'ve", "'ll", "'d", "'m")
 _STOP_WORDS = (
@@ -45,62 +46,61 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Words without a topic, which texts of all kinds have. They were counted: stems in at least 1 in 2,000 turns of
 # conversations (LoCoMo) and 1 in 1,000 docstrings of Python's standard library, or in 1 in 100 turns or 1 in 30
 # docstrings, without names of people. Added by hand: German words, and rarer verbs that these texts have three times.
-_STEMS = """
-    abl absolut accept acces account achiev acros act action activ activity actual adapt add addition admir advanc advic
-    advis affect afterward agre aim align aliv allow almost alon along already alway amaz amount annoy anoth anyth
-    anyway apart apologiz app application appreciat approach architectur area arg argument around arrang arriv art
-    articl ask aspect assignment attend attribut author auto avoid away awesom back background bad bak bar bas basic
-    beat becom beginn believ belong best bett beyond big bit blast block blow blu body bond book bought break bring
-    broken brought bug build built bunch button buy bye byt call calm captur car carry cas catch caught caus celebrat
-    cent certain challeng chang channel charact character che check child children chill choic choos chos circl clas
-    class classic clean clear click climb clos cod collect collection color com combin combination comfort command
-    common community comp complet comput congrat connect connection consid consider consol constant consum contain
-    content continu control controll convention convinc cook cooki cool corn count cours cover creat creation current
-    custom customiz cut damag danc dat data day de deal decid deep default defin definit demand deserv design desir
-    destination detail determin develop devic differenc different disagre disappear discov discus distanc doc dog doubt
-    draft draw drawn dream drew drink driv earli earn easi easy eat effect effectiv effort eith element els email empty
-    encod encounter encourag end engin enhanc enjoy enough ensur enter environment equality error escap especial
-    essential estimat even event eventual ever every everyon everyth exact exampl exception excit exhaust exist expand
-    expect experienc explain explor express expression extra fac fall fals fami far fast favorit fear featur feel felt
-    fetch field fight figur fil filenam fill fin final find finish first fit fiv fix flow fly focu follow forc forev
-    forget forgot form format forward found four fre friend front ful full fun function futur gam gath gav general
-    generation giv given glad go goal goe going gonna good grab graphic great green group grow gues guid hand handl hang
-    happen happy hard head hear heard height held hey hi hid high highlight hik hit hold hom hook hop host hour hug
-    human hunt hurt idea imagin impact implement implementation import important improv includ increas incredibl
-    individual info inform information insid inspir instanc instead integ interest introduc invit involv issu item job
-    join journey joy judg jump keep kept key kid kill kind knew knowledg known lack languag larg last lat laugh launch
-    lay lead learn least leav left lend les lett level library lie lif lift lik limit lin link list listen littl liv ll
-    load local location logo long los lost lot lov low machin mad magic main major mak manag management many map mark
-    match matt matter max mayb mean meaningful meant meet memori memory mention messag met method middl min mind minor
-    minut miss mix mod model modul moment month motivat mov movi much music myself nam natur natural near necessary
-    network nev new next nic non normal notebook noth notic numb object offer often oh old one open option optional ord
-    otherwis output outsid pack pag paid paint parent park pars part particular party pas pass passion past path peac
-    peaceful peopl perform performanc perhap pet phon photo physical pic pick pictur piec plac plan plant platform play
-    plu point pop pos positiv possibl post potential pour pow pref prepar presenc present pretty previou print probab
-    problem proces produc program programm progres project promis prop proper protect proud provid pull pup purpos push
-    put python question quick quit quot rais random rat rath re reach read ready real reason receiv recent recogniz
-    recommend record red reduc reflect regret regular relat relax releas reliabl relief rememb remember remind repair
-    represent requir requirement rescu reset resourc respect rest restor result return reward right ring risk roll root
-    ros rough round rout routin run runn rush saf said sat satisfy sav say scar schedul screen script search second
-    secur seek seem seen self send sens sent sequenc serv servic session set sett setup shap shar shin shoot short shot
-    shown sid sign similar simpl sinc sing singl sit situation skill sleep slow small smell smil solv someon someth
-    sometim soon sorry sort sound sourc spac speak special specifi specific specifical spell spend spent spok spot
-    squeez standard star start stat stay step stick still stir stood stop stor str stream stretch string strong stuck
-    studio stuff styl succ succes successful suggest suit sun sup suppli support sur surpris surround switch symbol
-    system tag tail tak taken talk task taught teach team tear tempt test text themselv thing think third though thought
-    thre throw tie tip togeth took tool top total touch tough toward track trail transform transport tre treat tri trick
-    trip tru trust tun tupl turn twist two typ understand unexpect uniqu unit updat useful user usual valu vari variou
-    ve version view virtual visit visual wait wak walk wat watch wav way week weight welcom well went whatev whenev
-    wheth whol widget window wish wond word work world worry worth wow wrapp writ written wrot yeah year yep yesterday
-    yourself zon
-"""
-_GERMAN = """
-    aber als auch auf aus bei beim bin bis bist bitte da danke das dass dem den der des die doch du ein eine einem
-    einen einer er es etwas für habe haben hat hier ich ihr im in ist ja jetzt kann kein keine man mehr mein mich mir
-    mit nach nein nicht noch nur oder schon sein sich sie sind so um und uns unter vom von vor war warum was weiter
-    wenn wer werden wie wir wird wo zu zum zur über
-"""
-_common_words: "dict[str, list[str]]" = {}  # by first letter, filled when a word first needs them
+_COMMON_WORDS = (
+    " "
+    "abl absolut accept acces account achiev acros act action activ activity actual adapt add addition admir advanc "
+    "advic advis affect afterward agre aim align aliv allow almost alon along already alway amaz amount annoy anoth "
+    "anyth anyway apart apologiz app application appreciat approach architectur area arg argument around arrang arriv "
+    "art articl ask aspect assignment attend attribut author auto avoid away awesom back background bad bak bar bas "
+    "basic beat becom beginn believ belong best bett beyond big bit blast block blow blu body bond book bought break "
+    "bring broken brought bug build built bunch button buy bye byt call calm captur car carry cas catch caught caus "
+    "celebrat cent certain challeng chang channel charact character che check child children chill choic choos chos "
+    "circl clas class classic clean clear click climb clos cod collect collection color com combin combination "
+    "comfort command common community comp complet comput congrat connect connection consid consider consol constant "
+    "consum contain content continu control controll convention convinc cook cooki cool corn count cours cover creat "
+    "creation current custom customiz cut damag danc dat data day de deal decid deep default defin definit demand "
+    "deserv design desir destination detail determin develop devic differenc different disagre disappear discov "
+    "discus distanc doc dog doubt draft draw drawn dream drew drink driv earli earn easi easy eat effect effectiv "
+    "effort eith element els email empty encod encounter encourag end engin enhanc enjoy enough ensur enter "
+    "environment equality error escap especial essential estimat even event eventual ever every everyon everyth exact "
+    "exampl exception excit exhaust exist expand expect experienc explain explor express expression extra fac fall "
+    "fals fami far fast favorit fear featur feel felt fetch field fight figur fil filenam fill fin final find finish "
+    "first fit fiv fix flow fly focu follow forc forev forget forgot form format forward found four fre friend front "
+    "ful full fun function futur gam gath gav general generation giv given glad go goal goe going gonna good grab "
+    "graphic great green group grow gues guid hand handl hang happen happy hard head hear heard height held hey hi "
+    "hid high highlight hik hit hold hom hook hop host hour hug human hunt hurt idea imagin impact implement "
+    "implementation import important improv includ increas incredibl individual info inform information insid inspir "
+    "instanc instead integ interest introduc invit involv issu item job join journey joy judg jump keep kept key kid "
+    "kill kind knew knowledg known lack languag larg last lat laugh launch lay lead learn least leav left lend les "
+    "lett level library lie lif lift lik limit lin link list listen littl liv ll load local location logo long los "
+    "lost lot lov low machin mad magic main major mak manag management many map mark match matt matter max mayb mean "
+    "meaningful meant meet memori memory mention messag met method middl min mind minor minut miss mix mod model "
+    "modul moment month motivat mov movi much music myself nam natur natural near necessary network nev new next nic "
+    "non normal notebook noth notic numb object offer often oh old one open option optional ord otherwis output "
+    "outsid pack pag paid paint parent park pars part particular party pas pass passion past path peac peaceful peopl "
+    "perform performanc perhap pet phon photo physical pic pick pictur piec plac plan plant platform play plu point "
+    "pop pos positiv possibl post potential pour pow pref prepar presenc present pretty previou print probab problem "
+    "proces produc program programm progres project promis prop proper protect proud provid pull pup purpos push put "
+    "python question quick quit quot rais random rat rath re reach read ready real reason receiv recent recogniz "
+    "recommend record red reduc reflect regret regular relat relax releas reliabl relief rememb remember remind "
+    "repair represent requir requirement rescu reset resourc respect rest restor result return reward right ring risk "
+    "roll root ros rough round rout routin run runn rush saf said sat satisfy sav say scar schedul screen script "
+    "search second secur seek seem seen self send sens sent sequenc serv servic session set sett setup shap shar shin "
+    "shoot short shot shown sid sign similar simpl sinc sing singl sit situation skill sleep slow small smell smil "
+    "solv someon someth sometim soon sorry sort sound sourc spac speak special specifi specific specifical spell "
+    "spend spent spok spot squeez standard star start stat stay step stick still stir stood stop stor str stream "
+    "stretch string strong stuck studio stuff styl succ succes successful suggest suit sun sup suppli support sur "
+    "surpris surround switch symbol system tag tail tak taken talk task taught teach team tear tempt test text "
+    "themselv thing think third though thought thre throw tie tip togeth took tool top total touch tough toward track "
+    "trail transform transport tre treat tri trick trip tru trust tun tupl turn twist two typ understand unexpect "
+    "uniqu unit updat useful user usual valu vari variou ve version view virtual visit visual wait wak walk wat watch "
+    "wav way week weight welcom well went whatev whenev wheth whol widget window wish wond word work world worry "
+    "worth wow wrapp writ written wrot yeah year yep yesterday yourself zon "
+    "aber als auch auf aus bei beim bin bis bist bitte da danke das dass dem den der des die doch du ein eine einem "
+    "einen einer er es etwas für habe haben hat hier ich ihr im in ist ja jetzt kann kein keine man mehr mein mich "
+    "mir mit nach nein nicht noch nur oder schon sein sich sie sind so um und uns unter vom von vor war warum was "
+    "weiter wenn wer werden wie wir wird wo zu zum zur über "
+)
 _ALONE = (
     (0x2E80, 0x3007), (0x3021, 0x9FFF), (0xA960, 0xA97F), (0xAC00, 0xD7FF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F),
     (0x1B000, 0x1B16F), (0x20000, 0x33FFF),
@@ -178,18 +178,8 @@ def _weight(word: str, is_name: bool) -> float:
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
         return _WHOLE
     bare = _bare(word)
-    return _COMMON if _is_common(word) or _is_common(bare) or bare in STOP_WORDS else 1.0
-
-
-def _is_common(word: str) -> bool:
-    """Return whether *word* is in the lists of common words. Of these lists, only the part with its letter is split."""
-    letter = word[0]
-    if letter not in _common_words:
-        parts = [
-            text[text.find(f" {letter}") : text.find(" ", text.rfind(f" {letter}") + 1)] for text in (_STEMS, _GERMAN)
-        ]
-        _common_words[letter] = " ".join(parts).split()
-    return word in _common_words[letter]
+    is_common = bare in STOP_WORDS or any(f" {each} " in _COMMON_WORDS for each in {word, bare})
+    return _COMMON if is_common else 1.0
 
 
 def _parts(chunk: str) -> "list[str]":
