@@ -174,12 +174,11 @@ def _has_key(variables: "Mapping[str, str]") -> bool:
 
 
 def _its_files(folder: str) -> "list[str]":
-    paths = [os.path.join(folder, ".claude", name) for name in ("settings.json", "settings.local.json")]
-    shared = os.path.join(projects.repository(folder), ".claude", "settings.local.json")
-    if os.path.realpath(folder) != os.path.dirname(os.path.dirname(shared)):
-        paths.insert(1, shared)
-    users = os.path.dirname(os.path.realpath(_users_file()))
-    return [path for path in paths if os.path.dirname(os.path.realpath(path)) != users]
+    local = os.path.join(".claude", "settings.local.json")
+    paths = os.path.join(folder, ".claude", "settings.json"), os.path.join(projects.repository(folder), local)
+    existing = [*filter(os.path.exists, dict.fromkeys((*paths, os.path.join(folder, local))))]
+    users = os.path.dirname(os.path.realpath(_users_file())) if existing else ""
+    return [path for path in existing if os.path.dirname(os.path.realpath(path)) != users]
 
 
 def _users_file() -> str:

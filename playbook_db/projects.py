@@ -11,8 +11,8 @@ import stat
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's
 _CHUNK_BYTES = 1 << 18
 USER_KEY = "user"  # of the personal playbook, which has no folder; on a server, `:` and the user's role follow
-# Bytes of a path that aren't UTF-8 (as Python's surrogates), and the private characters for them in texts.
-_TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
+# Bytes of a path that aren't UTF-8, as Python's surrogates. In texts, private characters stand for them.
+_NO_TEXT, _TO_TEXT = range(0xDC80, 0xDD00), 0xEF80 - 0xDC80
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ def git_dir(folder: str) -> "str | None":
 
 def as_text(path: str) -> str:
     """Return *path* as text for a database or JSON, where bytes that aren't UTF-8 can't be stored."""
-    return path.translate(_TO_TEXT)
+    return path if path.isascii() else path.translate({code: code + _TO_TEXT for code in _NO_TEXT})
 
 
 def as_path(text: str) -> str:
     """Return the path from which `as_text` made *text*."""
     if text.isascii() or os.path.lexists(text):
         return text
-    return text.translate({there: here for here, there in _TO_TEXT.items()})
+    return text.translate({code + _TO_TEXT: code for code in _NO_TEXT})
 
 
 def has_folder(key: str) -> bool:
