@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
 PROJECT = """
-SELECT p.id, p.ignored, p.mirror, coalesce(h.live_points, 0),
+SELECT p.id, p.key, p.ignored, p.mirror, coalesce(h.live_points, 0),
        coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
        (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
 FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :key
@@ -35,13 +35,14 @@ LAST_TIME = """
 SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
 """
 
-# The live points with a term. `search.sql` numbers each playbook's points consecutively. For points in
-# `point_search_waiting` the index has old texts.
+# The live points with a term, in one row: this is twice as fast as a row for each. `search.sql` numbers each playbook's
+# points consecutively. For points in `point_search_waiting` the index has old texts.
 MATCHING = """
-SELECT rowid - :before FROM point_search
-WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
-    AND rowid NOT IN (SELECT id FROM point_search_waiting)
-LIMIT :most
+SELECT group_concat(number) FROM (
+    SELECT rowid - :before AS number FROM point_search
+    WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
+        AND rowid NOT IN (SELECT id FROM point_search_waiting)
+    LIMIT :most)
 """
 _OF_PLAYBOOK = 1 << 32  # numbers
 _MOST_FREQUENT = 20_000  # points that a search reads for one frequent word
@@ -79,9 +80,7 @@ SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
 WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 """
 
-_PROPOSALS_WAITING_FOR = PROPOSALS_WAITING.replace(
-    ":playbook_id", "(SELECT b.id FROM playbooks AS b WHERE b.key = :key)"
-)
+_PROPOSALS_OF = PROPOSALS_WAITING.replace(":playbook_id", "(SELECT b.id FROM playbooks AS b WHERE b.key = :key)")
 
 WAITS = "waits: "  # begins the error of a job that isn't to blame for it; such a job waits until a worker starts
 # The errors of waiting jobs, then those of failed jobs with their times, newest first.
@@ -148,16 +147,17 @@ class StoredProject:
     """The state of a project's playbook. `revision` is the number of its last revision, and `mirror` its mirror's
     state. If the project has joined a team, `team_name` is its name in the team's database."""
 
-    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
+    __slots__ = ("id", "is_ignored", "key", "live_points", "mirror", "revision", "team_name")
 
     id: int
+    key: str
     mirror: str
     live_points: int
     revision: int
     team_name: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
+        self.id, self.key, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
         self.is_ignored = bool(ignored)
 
 
@@ -199,7 +199,8 @@ def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int)
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
     """Use the full-text index to find at most *most* live points with *term*. Return their numbers."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
-    return [number for (number,) in execute(MATCHING, values)]
+    ((numbers,),) = execute(MATCHING, values)
+    return [*map(int, numbers.split(","))] if numbers else []
 
 
 def search(
@@ -294,15 +295,10 @@ def learned_points(connection: "Connection", playbook_id: int, *, since: int) ->
     return points
 
 
-def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
-    """Return the number of proposals that wait for a person, and the highest id among them (0 if there are none)."""
-    row: tuple[int, int] = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
-    return row
-
-
-def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
-    """Return the result of `proposals_waiting` for the playbook *key*, which need not exist."""
-    row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
+def proposals_waiting(connection: "Connection", key: str) -> "tuple[int, int]":
+    """Return the number of proposals that wait for a person, and the highest id among them (0 if there are none). The
+    playbook *key* need not exist."""
+    row: tuple[int, int] = connection.execute(_PROPOSALS_OF, {"key": key}).fetchone()
     return row
 
 

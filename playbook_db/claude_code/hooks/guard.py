@@ -114,7 +114,7 @@ def text_of(name: str, folder: str, *, closes: bool = False) -> "str | None":
                 from playbook_db.domain import prompt_text  # late, as above
 
                 return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
-        return "" if any(source.key == projects.project_key(folder) for source in sources) else None
+        return "" if any(source.home.project.key != projects.USER_KEY for source in sources) else None
     finally:
         for opened in (connection, *[source.book.connection for source in sources]) if closes else ():
             opened.close()

@@ -141,14 +141,13 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
 
 def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
     """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
-    key = projects.project_key(folder)
-    project = hook_sql.find_project(connection, key)
+    project = hook_sql.find_project(connection, projects.project_key(folder))
     if project is not None and project.is_ignored:
         return []
     book = shown = Book(connection, project) if project is not None else None
     if project is not None and project.team_name is not None:
         shown = showing.of_team(at_hand.replica_of(path, project.id), project.team_name)
-    return showing.sources(connection, key, book, shown)
+    return showing.sources(connection, book, shown)
 
 
 def _show_best(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]") -> None:
@@ -215,18 +214,18 @@ def _chosen(
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)
-    known = {source.key: _known(event, source) for source in sources}
+    known = {source: _known(event, source) for source in sources}
     limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(units for _, units in known.values()))
-    olds: dict[str, str] = {}
+    olds: dict[showing.Source, str] = {}
     lines, chosen = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
     for _, source, point in matches:
-        if point.id in known[source.key][0]:
+        if point.id in known[source][0]:
             continue
-        if source.key not in olds:
+        if source not in olds:
             time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
-            olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
-        line = prompt_text.entry(point, olds[source.key])
+            olds[source] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
+        line = prompt_text.entry(point, olds[source])
         cost = prompt_text.utf16_units(line) + 1
         if units + cost <= limit_units and not source.is_held_back(point):
             units += cost

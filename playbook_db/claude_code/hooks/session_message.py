@@ -48,7 +48,7 @@ def choose(
     urgent, keep = next((line for line in lines if line[0]), ("", _keep_nothing))
     if urgent and _is_on(folder):
         return _shown(urgent), keep
-    text, keep = _news(folder, command, book, shown, waiting.failures) if book and shown else ("", _keep_nothing)
+    text, keep = _news(command, book, shown, waiting.failures) if book and shown else ("", _keep_nothing)
     if urgent:  # the user switched these lines off: news counts as shown, else each start would read it again
         return "", keep
     if not text and not os.path.exists(_messages_dir()):
@@ -101,12 +101,10 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
+def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
     """Return a line about lessons in the playbook *shown* since the last such line. It also counts failed sessions and,
     if one is new, waiting proposals. Nothing is news in a member's first session with the team's playbook."""
-    path = os.path.join(
-        _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
-    )
+    path = os.path.join(_messages_dir(), session_folder_name(book.project.team_name or book.project.key)[-200:])
     try:
         before = projects.read_plain(path).decode("ascii", "replace").split(" ")
     except OSError:
@@ -114,8 +112,8 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
     learned_to, failed_to, *proposals_to = [*before, "", "", "", ""][:4]
     connection, project = shown.connection, shown.project
     proposals = (
-        hook_sql.proposals_waiting(connection, project.id),
-        hook_sql.proposals_waiting_for(book.connection, projects.USER_KEY),
+        hook_sql.proposals_waiting(connection, project.key),
+        hook_sql.proposals_waiting(book.connection, projects.USER_KEY),
     )
     shown_to = [int(number) if number.isdigit() else 0 for number in proposals_to]
     newest = list(map(max, shown_to, [last for _, last in proposals]))

@@ -33,16 +33,16 @@ def database_file(folder: str) -> "str | None":
 
 
 class Source:
-    """A playbook from which points are shown. `key` is the project's key, and `book` the playbook itself.
+    """A playbook from which points are shown: `book`.
 
     `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
     team. `held_back` has the ids of points that the session doesn't get, for a comparison (else None).
     """
 
-    __slots__ = ("book", "held_back", "home", "key", "share")
+    __slots__ = ("book", "held_back", "home", "share")
 
-    def __init__(self, key: str, home: Book, book: Book) -> None:
-        self.key, self.home, self.book = key, home, book
+    def __init__(self, home: Book, book: Book) -> None:
+        self.home, self.book = home, book
         self.held_back: dict[int, None] | None = None
         self.share = ("", 0.0)  # the session, and how much is held back from it
 
@@ -54,15 +54,15 @@ class Source:
         return True
 
 
-def sources(connection: "at_hand.Connection", key: str, home: "Book | None", shown: "Book | None") -> "list[Source]":
-    """Return the playbooks whose points a session of the project *key* gets: the project's and the personal one.
+def sources(connection: "at_hand.Connection", home: "Book | None", shown: "Book | None") -> "list[Source]":
+    """Return the playbooks whose points a session gets: the project's and the personal one.
 
     *home* is the project's own playbook. *shown* replaces it if the project has a team.
     """
     of_user = hook_sql.find_project(connection, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
-    books = ((key, home, shown), (projects.USER_KEY, users, users))
-    return [Source(key, home, book) for key, home, book in books if home is not None and book is not None]
+    books = ((home, shown), (users, users))
+    return [Source(home, book) for home, book in books if home is not None and book is not None]
 
 
 def of_team(replica: str, name: str) -> "Book | None":
@@ -118,7 +118,7 @@ def compose(
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
     ranked = [
-        hook_sql.ranked_points(each.book.connection.execute, each.book.project, is_users=projects.is_users(each.key))
+        hook_sql.ranked_points(each.book.execute, each.book.project, is_users=projects.is_users(each.home.project.key))
         for each in sources
     ]
     hold_back(hook, event, sources)
@@ -178,7 +178,7 @@ def prepare(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
     """Return the record of showing *points*, in the spool's format."""
     described = {
-        "project": source.key,
+        "project": source.home.project.key,
         "team": source.home.project.team_name,
         "session_id": event.session_id,
         "source": event.source or "",
@@ -211,7 +211,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:
         return []
-    rows = []
+    rows, project = [], source.home.project
     for name in names:
         try:
             content = projects.read_plain(os.path.join(settings.spool_dir(), name))
@@ -220,7 +220,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
         showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
         if not isinstance(showing, dict) or showing.get("session_id") != session_id:
             continue
-        if (showing.get("project"), showing.get("team")) == (source.key, source.home.project.team_name):
+        if (showing.get("project"), showing.get("team")) == (project.key, project.team_name):
             time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
             rows.append((time, event, began_by, str(showing.get("points"))))
     return rows
