@@ -139,7 +139,7 @@ def open_plain(path: str) -> int:
 
 
 def _root(real: str) -> str:
-    return next((folder for folder in upwards(real) if os.path.lexists(os.path.join(folder, ".git"))), real)
+    return next((folder for folder in upwards(real) if os.path.lexists(f"{folder}/.git")), real)
 
 
 def _main_worktree(root: str) -> "str | None":

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import sandbox
 from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
-from playbook_db.claude_code.hooks.events import parse
+from playbook_db.claude_code.hooks.hook_runner import parse
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit

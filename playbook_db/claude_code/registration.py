@@ -211,9 +211,9 @@ def read_settings(path: str, word: str = "") -> object:
         content = projects.read_plain(path)
         if word.encode() not in content:
             return None
-        from playbook_db.claude_code.hooks import events  # late: mostly no file has the word
+        from playbook_db.claude_code.hooks import hook_runner  # late: mostly no file has the word
 
-        return events.scanned(content.decode("utf-8-sig").strip(" \t\r\n"))
+        return hook_runner.scanned(content.decode("utf-8-sig").strip(" \t\r\n"))
     except (OSError, ValueError):
         return None
 

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
-from playbook_db.claude_code.hooks.events import session_folder_name
-from playbook_db.claude_code.hooks.hook_runner import append_line
+from playbook_db.claude_code.hooks.hook_runner import append_line, session_folder_name
 from playbook_db.claude_code.setup import guards
 from playbook_db.claude_code.transcripts.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message

@@ -95,9 +95,9 @@ def project_folder(*, must_exist: bool = False) -> str:
     ArgumentError if it doesn't exist."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
     if not named and settings.session():  # the folder that its hooks use, wherever its shell is now
-        from playbook_db.claude_code.hooks import events
+        from playbook_db.claude_code.hooks import hook_runner
 
-        named = events.folder_of_session(settings.session(), os.getcwd())
+        named = hook_runner.folder_of_session(settings.session(), os.getcwd())
     folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
         raise ArgumentError(f"There is no folder {folder}. Name the project's folder with --project.")

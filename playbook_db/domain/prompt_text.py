@@ -162,7 +162,7 @@ def utf16_units(text: str) -> int:
 
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
     """Render a point as one line, with line breaks as `\\n`. Source: scoring contract, Formatted Output Contract."""
-    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {escaped(text)}")
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {text}", is_line=True)
 
 
 def escaped(text: str) -> str:
@@ -175,24 +175,25 @@ def one_line(text: str) -> str:
     return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
-def shown(text: str) -> str:
+def shown(text: str, *, is_line: bool = False) -> str:
     """Return *text*, which anybody may have written, in a form that is safe in a prompt, a terminal or a web page.
 
     `visible` replaces invisible characters. `</` becomes `<\\/`, so that the text can't close a tag around it.
     """
-    text = visible(text)
+    text = visible(text, is_line=is_line)
     if "<" not in text:
         return text
     before, *parts = text.split("<")
     return before + "".join([("<\\" if part.lstrip(_UNSEEN)[:1] == "/" else "<") + part for part in parts])
 
 
-def visible(text: str) -> str:
-    """Replace the invisible characters of *text* (NEVER_SHOWN) with U+FFFD."""
+def visible(text: str, *, is_line: bool = False) -> str:
+    """Replace the invisible characters of *text* (NEVER_SHOWN) with U+FFFD. *is_line*: write line breaks as `\\n`."""
     if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
         if not _replacements:
             for first, last in NEVER_SHOWN:
                 _replacements.update(dict.fromkeys(range(first, last + 1), _IN_THEIR_PLACE))
+        text = escaped(text) if is_line else text
         text = text.translate(_replacements)
     return text
 

@@ -33,9 +33,9 @@ def try_to_serve() -> bool:
         return False
     session, named = settings.session(), os.environ.get("CLAUDE_PROJECT_DIR")
     if session and not named:
-        from playbook_db.claude_code.hooks import events
+        from playbook_db.claude_code.hooks import hook_runner
 
-        named = events.folder_of_session(session, os.getcwd())
+        named = hook_runner.folder_of_session(session, os.getcwd())
     folder = projects.project_dir(named)
     try:
         url = settings.database_url()

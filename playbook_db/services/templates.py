@@ -14,18 +14,15 @@ def load_template(name: str) -> str:
     if os.path.basename(name) != name:
         raise _error(f"{name!r} is not a template's name: it must be a file name without a path.")
     own = _own(name)
-    try:
-        text = projects.read_plain(own).decode("utf-8")
-        return text.replace("\r\n", "\n").replace("\r", "\n")  # as a file of text is read
-    except FileNotFoundError:
-        pass
-    except (OSError, UnicodeDecodeError) as error:
-        raise _error(f"{own} can't be read ({error}). Fix it, or move it away to use the built-in one.") from error
-    try:
-        with open(os.path.join(_SHIPPED, name), encoding="utf-8") as file:
-            return file.read()
-    except FileNotFoundError:
-        raise _error(f"There is no template {name!r}, in {os.path.dirname(own)} or in playbook-db.") from None
+    for path in (own, os.path.join(_SHIPPED, name)):
+        try:
+            text = projects.read_plain(path).decode("utf-8")
+            return text.replace("\r\n", "\n").replace("\r", "\n")  # as a file of text is read
+        except FileNotFoundError:
+            pass
+        except (OSError, UnicodeDecodeError) as error:
+            raise _error(f"{path} can't be read ({error}). Fix it, or move it away to use the built-in one.") from error
+    raise _error(f"There is no template {name!r}, in {os.path.dirname(own)} or in playbook-db.")
 
 
 def playbook_template() -> str:

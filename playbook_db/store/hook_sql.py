@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
 PROJECT = """
-SELECT p.id, p.key, p.ignored, p.mirror, coalesce(h.live_points, 0),
-       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+SELECT p.id, p.key, p.ignored, p.mirror, coalesce(h.live_points, 0), coalesce(r.number, 0), coalesce(r.time, ''),
        (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :key
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
+LEFT JOIN revisions AS r ON r.playbook_id = p.id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
+WHERE p.key = :key
 """
 
 RANKED_POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id
-"""
-
-LAST_TIME = """
-SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
 """
 
 # The live points with a term, in one row: this is twice as fast as a row for each. `search.sql` numbers each playbook's
@@ -144,20 +142,22 @@ class StoredPoint:
 
 
 class StoredProject:
-    """The state of a project's playbook. `revision` is the number of its last revision, and `mirror` its mirror's
-    state. If the project has joined a team, `team_name` is its name in the team's database."""
+    """The state of a project's playbook. `revision` is the number of its last revision, and `time` its time, or `""`.
+    `mirror` is its mirror's state. If the project has joined a team, `team_name` is its name in the team's database."""
 
-    __slots__ = ("id", "is_ignored", "key", "live_points", "mirror", "revision", "team_name")
+    __slots__ = ("id", "is_ignored", "key", "live_points", "mirror", "revision", "team_name", "time")
 
     id: int
     key: str
     mirror: str
     live_points: int
     revision: int
+    time: str
     team_name: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.id, self.key, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
+        self.id, self.key, ignored, self.mirror, self.live_points, *last, self.team_name = row
+        self.revision, self.time = last
         self.is_ignored = bool(ignored)
 
 
@@ -187,13 +187,7 @@ def ranked_points(
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
-    return RankedPoints(ranked, project.live_points, last_time(execute, project.id), is_users=is_users)
-
-
-def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
-    """Return the time of the playbook's last revision, or `""` if it has no revision."""
-    (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
-    return str(time)
+    return RankedPoints(ranked, project.live_points, project.time, is_users=is_users)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":

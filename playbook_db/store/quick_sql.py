@@ -209,7 +209,7 @@ IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision
-NO_PLAYBOOK = StoredProject((0, "", 0, "undecided", 0, 0, None))  # for a project without a playbook
+NO_PLAYBOOK = StoredProject((0, "", 0, "undecided", 0, 0, "", None))  # for a project without a playbook
 
 
 class StoredMarks(NamedTuple):

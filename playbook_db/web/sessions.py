@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from playbook_db import settings
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes

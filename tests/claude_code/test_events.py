@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.hooks import events
-from playbook_db.claude_code.hooks.events import Event, parse, session_folder_name
+from playbook_db.claude_code.hooks import hook_runner
+from playbook_db.claude_code.hooks.hook_runner import Event, parse, session_folder_name
 from tests.builders import json_values
 
-FIELDS = tuple(events.Event.__annotations__)
+FIELDS = tuple(hook_runner.Event.__annotations__)
 
 
 def _parsed(**fields: Any) -> Event:
@@ -108,13 +108,13 @@ def test_a_session_s_folder_is_known_by_its_transcript(tmp_path: Path, home: Pat
         (tmp_path / name / "src").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "a.b")
     transcripts = home / ".claude" / "projects" / session_folder_name(os.path.realpath(tmp_path / "a.b"))
-    assert events.folder_of_session("s", str(tmp_path)) == str(tmp_path)  # it has just begun
+    assert hook_runner.folder_of_session("s", str(tmp_path)) == str(tmp_path)  # it has just begun
     transcripts.mkdir(parents=True)
     (transcripts / "s.jsonl").touch()
 
     for name in ("a.b", "a-b", "link"):
-        assert events.folder_of_session("s", f"{tmp_path / name}{inside}") == str(tmp_path / name)
-    assert events.folder_of_session("s", str(tmp_path)) is None
+        assert hook_runner.folder_of_session("s", f"{tmp_path / name}{inside}") == str(tmp_path / name)
+    assert hook_runner.folder_of_session("s", str(tmp_path)) is None
 
 
 def test_a_transcript_s_folder_is_named_as_the_client_names_it() -> None:

@@ -25,7 +25,7 @@ _SILENCES = {"inject": showing.SILENCE, "enqueue": b""}
 _HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
 _FAILURE = """def fail(_):
     raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
-{hook}.events.parse = fail
+{hook}.hook_runner.parse = fail
 """
 _NO_THREAD = "{hook}.at_hand.connect = lambda *_, **__: sum(range(10**12))\n"
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import events
-from playbook_db.claude_code.hooks.events import session_folder_name
-from playbook_db.claude_code.hooks.hook_runner import Hook
+from playbook_db.claude_code.hooks import hook_runner
+from playbook_db.claude_code.hooks.hook_runner import Hook, session_folder_name
 from tests.claude_code import other_hosts, running
 from tests.claude_code.running import Client
 
@@ -35,7 +34,7 @@ class _Heard(Hook):
 def _read(**fields: Any) -> tuple[bool, list[bytes]]:
     """Whether an event with *fields* is for us, and what was said."""
     hook = _Heard(json.dumps(fields).encode())
-    return events.read(hook, ("SessionStart",), "nothing was done") is not None, hook.said
+    return hook_runner.read(hook, ("SessionStart",), "nothing was done") is not None, hook.said
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code.hooks import session_message
-from playbook_db.claude_code.hooks.events import Event
+from playbook_db.claude_code.hooks.hook_runner import Event
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import USER_KEY, project_key

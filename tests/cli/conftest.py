@@ -101,7 +101,7 @@ def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {name: getattr(subprocess, name) for name in names}
     for module in (doctor, trial):
         monkeypatch.setattr(module, "subprocess", SimpleNamespace(run=run_once, **found))
-    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.hooks.events")
+    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.hooks.hook_runner")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.projects import project_key
 from playbook_db.store.engine import open_store
 from tests.claude_code import running

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store

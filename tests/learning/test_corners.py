@@ -15,7 +15,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint

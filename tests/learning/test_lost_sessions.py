@@ -11,7 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.services.learning import cursor, queue
 from playbook_db.services.project import Project, ignore
 from tests.learning.conftest import answers, curation, model_at, reflection

@@ -18,7 +18,7 @@ from sqlalchemy import make_url
 
 from playbook_db import contract
 from playbook_db.claude_code import learner, worker
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
 from playbook_db.services import project as project_service

@@ -15,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent
 
 from playbook_db import settings
-from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.hooks import hook_runner
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain.proposals import Proposal
 from playbook_db.mcp_server import tools
@@ -107,7 +107,7 @@ class Session:
 @pytest.fixture
 def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     """A session that has just begun, in a project with two points."""
-    path = home / ".claude" / "projects" / events.session_folder_name(str(folder)) / f"{SESSION}.jsonl"
+    path = home / ".claude" / "projects" / hook_runner.session_folder_name(str(folder)) / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
     made = Session(
         folder,

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import text as sql
 
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp

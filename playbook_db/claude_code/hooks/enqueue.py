@@ -9,7 +9,7 @@ import os
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import events, hook_runner, spool, worker_start
+from playbook_db.claude_code.hooks import hook_runner, spool, worker_start
 from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def _work(hook: hook_runner.Hook) -> None:
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     """Return the job for the event on standard input, or None if there is nothing to learn from."""
-    read = events.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
+    read = hook_runner.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
     if read is None:
         return None
     event, folder = read
@@ -73,7 +73,7 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     }
 
 
-def _may_be_learned_from(event: events.Event, folder: str) -> bool:
+def _may_be_learned_from(event: hook_runner.Event, folder: str) -> bool:
     """Return whether the user's settings allow learning from *event*."""
     if event.hook_event_name == "PreCompact":
         return True

@@ -10,7 +10,7 @@ import sys
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import events, hook_runner, remind, showing
+from playbook_db.claude_code.hooks import hook_runner, remind, showing
 from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def log_line(name: str, what: str, key: str) -> str:
 
 
 def _work(hook: hook_runner.Hook) -> None:
-    read = events.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "the guard was skipped")
+    read = hook_runner.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "the guard was skipped")
     if read is None:
         return
     event, folder = read

@@ -9,7 +9,7 @@ import sys
 import time
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code.hooks import events, hook_runner, session_message, showing, spool
+from playbook_db.claude_code.hooks import hook_runner, session_message, showing, spool
 from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def main() -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook) -> None:
-    read = events.read(hook, (EVENT,), "no playbook was shown")
+    read = hook_runner.read(hook, (EVENT,), "no playbook was shown")
     if read is None:
         return
     event, folder = read
@@ -43,7 +43,7 @@ def _work(hook: hook_runner.Hook) -> None:
     _answer(hook, event, folder)
 
 
-def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
+def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker if jobs wait."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = bool(spool.waiting()) or _is_set_up_missing() or _is_worker_overdue()
@@ -104,7 +104,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         worker_start.start(hook, folder)
 
 
-def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> None:
+def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, key: str) -> None:
     """Record that the session began. The worker then finds the session even if no hook records its end."""
     path = event.transcript_path
     if not event.session_id or not path:

@@ -14,7 +14,7 @@ import sys
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import events, hook_runner, showing, touched
+from playbook_db.claude_code.hooks import hook_runner, showing, touched
 from playbook_db.domain import search_words
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.hook_sql import Book
@@ -52,7 +52,7 @@ def main(name: str = "remind") -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook) -> None:
-    read = events.read(hook, (PROMPT, FILE, FAILURE, SUBAGENT), "no key point was looked for")
+    read = hook_runner.read(hook, (PROMPT, FILE, FAILURE, SUBAGENT), "no key point was looked for")
     if read is None:
         return
     event, folder = read
@@ -61,7 +61,9 @@ def _work(hook: hook_runner.Hook) -> None:
         _answer(hook, event, folder, terms)
 
 
-def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, terms: "Sequence[search_words.Term]") -> None:
+def _answer(
+    hook: hook_runner.Hook, event: hook_runner.Event, folder: str, terms: "Sequence[search_words.Term]"
+) -> None:
     """Answer *event* of the session in *folder* with the points that match *terms*, and record them as shown."""
     path = showing.database_file(folder)
     if path is None:
@@ -79,13 +81,13 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, terms: "Se
         hook.note(str(error) if "Run: " in str(error) else f"{path}: {error}. No key point was shown; run: {remedy}")
 
 
-def moment_of(event: events.Event) -> str:
+def moment_of(event: hook_runner.Event) -> str:
     """Return the name of *event*, or TASK if it is about a subagent's task."""
     name = event.hook_event_name or ""
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
-def _terms_of(event: events.Event, folder: str) -> "list[search_words.Term]":
+def _terms_of(event: hook_runner.Event, folder: str) -> "list[search_words.Term]":
     """Return the terms to search points with, for *event* of the project in *folder*. Without terms, no point matches.
 
     They are from the prompt or task, the path of a file that is touched for the first time, or the error with the
@@ -94,10 +96,10 @@ def _terms_of(event: events.Event, folder: str) -> "list[search_words.Term]":
     name, inputs, question = moment_of(event), event.payload.get("tool_input"), ""
     inputs = inputs if isinstance(inputs, dict) else {}
     if name == TASK:
-        event.agent_type = events.storable(inputs.get("subagent_type")) or _DEFAULT_AGENT
+        event.agent_type = hook_runner.storable(inputs.get("subagent_type")) or _DEFAULT_AGENT
         question = _read(inputs.get("prompt"))
     elif name == FILE:
-        path = events.storable(inputs.get("file_path") or inputs.get("notebook_path"))
+        path = hook_runner.storable(inputs.get("file_path") or inputs.get("notebook_path"))
         if path and touched.is_first(event.session_id, path):
             question = touched.in_project(path, folder) or ""
     elif name == PROMPT:
@@ -117,7 +119,7 @@ def _read(text: object, first: int = search_words.READ_FIRST, last: int = search
     """Return *first* characters of *text* from its beginning and *last* from its end, or `""` if it isn't a string."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
-    return events.storable(text) or ""
+    return hook_runner.storable(text) or ""
 
 
 def _is_slash_command(prompt: str) -> bool:
@@ -126,7 +128,7 @@ def _is_slash_command(prompt: str) -> bool:
     return bool(first) and first[0][0] == "/" and "/" not in first[0][1:]
 
 
-def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
+def _is_wanted(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> bool:
     """Return whether this hook should answer *event*: the settings allow it, and no other registration answers."""
     name, session = event.hook_event_name or "", event.session_id
     if moment_of(event) in (SUBAGENT, TASK):
@@ -150,7 +152,7 @@ def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[s
     return showing.sources(connection, book, shown)
 
 
-def _show_best(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]") -> None:
+def _show_best(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[showing.Source]") -> None:
     """Show a subagent the session's best points, in a shorter text."""
     text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if not text or hook.say(showing.output(SUBAGENT, text, "")):
@@ -159,7 +161,7 @@ def _show_best(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[s
 
 def _show_matches(
     hook: hook_runner.Hook,
-    event: events.Event,
+    event: hook_runner.Event,
     connection: "at_hand.Connection",
     sources: "Sequence[showing.Source]",
     terms: "Sequence[search_words.Term]",
@@ -185,7 +187,7 @@ def _show_matches(
         showing.keep(hook, event, [each for each in by_source if each[1] or each[0].held_back])
 
 
-def _with_task(event: events.Event, text: str) -> bytes:
+def _with_task(event: hook_runner.Event, text: str) -> bytes:
     """Return the answer that adds *text* to the subagent's task, which is in the tool call of *event*."""
     import json  # late: a subagent takes much longer
 
@@ -205,7 +207,7 @@ def _lock(connection: "at_hand.Connection") -> None:
 
 
 def _chosen(
-    event: events.Event,
+    event: hook_runner.Event,
     sources: "Sequence[showing.Source]",
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
@@ -216,16 +218,13 @@ def _chosen(
     name = moment_of(event)
     known = {source: _known(event, source) for source in sources}
     limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(units for _, units in known.values()))
-    olds: dict[showing.Source, str] = {}
     lines, chosen = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
     for _, source, point in matches:
         if point.id in known[source][0]:
             continue
-        if source not in olds:
-            time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
-            olds[source] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
-        line = prompt_text.entry(point, olds[source])
+        time = source.book.project.time
+        line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))
         cost = prompt_text.utf16_units(line) + 1
         if units + cost <= limit_units and not source.is_held_back(point):
             units += cost
@@ -236,7 +235,7 @@ def _chosen(
     return "\n".join(lines), chosen
 
 
-def _known(event: events.Event, source: showing.Source) -> "tuple[set[int], int]":
+def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int], int]":
     """Return the ids of the points of *source* that the session knows before *event*. Also return the total length of
     the texts that prompts and errors have shown.
 

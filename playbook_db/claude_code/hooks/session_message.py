@@ -8,7 +8,7 @@ session is told that playbook is on.
 import os
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.domain import prompt_text
 from playbook_db.services.waiting import Waiting
 from playbook_db.store import hook_sql
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from playbook_db.claude_code.hooks.events import Event
+    from playbook_db.claude_code.hooks.hook_runner import Event
     from playbook_db.store.hook_sql import Book
 
     Line = tuple[str, Callable[[], object]]  # a text, and what records that it was shown; it may raise OSError

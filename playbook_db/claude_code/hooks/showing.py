@@ -6,7 +6,7 @@ If the database can't store the record at once, it goes to the spool. Standard l
 import os
 
 from playbook_db import projects, settings
-from playbook_db.claude_code.hooks import events, hook_runner
+from playbook_db.claude_code.hooks import hook_runner
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.hook_sql import Book
 
@@ -78,20 +78,20 @@ def of_team(replica: str, name: str) -> "Book | None":
     return Book(connection, project)
 
 
-def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
+def is_held_out(hook: hook_runner.Hook, event: hook_runner.Event) -> bool:
     """Return whether this session gets no points, so that it can be compared with other sessions."""
     share = _share(hook, event, settings.HOLDOUT)
     return share > 0 and settings.is_held_out(event.session_id or "", share)
 
 
-def hold_back(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]") -> None:
+def hold_back(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[Source]") -> None:
     """Make *sources* hold back some points from the session if the settings say so."""
     if share := _share(hook, event, settings.HOLDOUT_POINTS):
         for each in sources:
             each.share, each.held_back = (event.session_id or "", share), {}
 
 
-def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
+def _share(hook: hook_runner.Hook, event: hook_runner.Event, name: str) -> float:
     """Return the share to hold out, which the variable *name* sets, or 0 if the session has no id."""
     if not os.environ.get(name) or not event.session_id:
         return 0.0
@@ -103,7 +103,7 @@ def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
 
 
 def compose(
-    hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
+    hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
 ) -> "tuple[str, list[Shown]]":
     """Compose the text for the session from the best points of *sources*. Return the text and these points. The text is
     at most *limit_units* long (default: the client's limit). A session that is held out gets no text, but is
@@ -145,7 +145,7 @@ def quoted(text: str) -> str:
     return quoted
 
 
-def keep(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]") -> None:
+def keep(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[Shown]") -> None:
     """Record which points the session was *shown*, if it has an id.
 
     All are recorded in one commit, in a transaction that may have begun already. If the database can't be written at
@@ -170,12 +170,12 @@ def keep(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]") 
     hook.pending = []
 
 
-def prepare(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]") -> None:
+def prepare(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[Shown]") -> None:
     """Let *hook* have a pending record for each source whose points are shown, if the session has an id."""
     hook.pending = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
-def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
+def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: hook_runner.Event) -> "dict[str, Any]":
     """Return the record of showing *points*, in the spool's format."""
     described = {
         "project": source.home.project.key,
@@ -217,7 +217,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
             content = projects.read_plain(os.path.join(settings.spool_dir(), name))
         except OSError:
             continue  # the worker has just imported it
-        showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
+        showing = hook_runner.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
         if not isinstance(showing, dict) or showing.get("session_id") != session_id:
             continue
         if (showing.get("project"), showing.get("team")) == (project.key, project.team_name):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
 from playbook_db.claude_code import learner, worker
-from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.hooks import hook_runner
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
@@ -78,7 +78,7 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
 
 
 def _transcripts_of(session: str, folder: str) -> list[str]:
-    names = dict.fromkeys(map(events.session_folder_name, (folder, os.path.realpath(folder))))
+    names = dict.fromkeys(map(hook_runner.session_folder_name, (folder, os.path.realpath(folder))))
     own = f"{os.path.basename(session)}.jsonl"
     paths = (os.path.join(settings.claude_dir(), "projects", name, own) for name in names)
     return list(filter(os.path.isfile, paths)) if session else []
