@@ -39,6 +39,7 @@ MOMENTS = {  # switches, too: whether points come with these events
 SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the playbook
 ALL_TYPES = "*"  # except those in LOOKING
 LOOKING = ("Explore", "Plan")  # they only read files; they get the playbook if a setting names them
+SESSION_MESSAGE = "playbook_session_message"  # a switch: whether the user sees a line at a session's start
 REVIEW = "playbook_review"  # which lessons wait for a person
 REVIEW_MODES = ("none", "fetched", "all")  # ever stricter
 MCP_WRITES = "playbook_mcp_writes"  # whether points that a session adds by MCP wait

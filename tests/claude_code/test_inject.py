@@ -494,8 +494,8 @@ def test_input_that_never_ends_is_answered_in_time(client: Client) -> None:
 _SLOW_MESSAGE = """
 import sys, time
 sys.path.append(sys.argv.pop(1))
-from playbook_db.claude_code.hooks import inject, session_message
-session_message.choose = lambda *_, **__: time.sleep(600)
+from playbook_db.claude_code.hooks import inject
+inject.choose_line = lambda *_, **__: time.sleep(600)
 inject.DEADLINE_S = 3.0
 inject.main()
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.hooks import session_message
+from playbook_db.claude_code.hooks import inject
 from playbook_db.claude_code.hooks.hook_runner import Event
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
@@ -269,7 +269,7 @@ def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Cl
 
     def line() -> str:
         event = Event({"source": "startup", "session_id": "5f1c2e1a"})
-        return session_message.choose(event, str(client.folder), problem="", book=None, shown=None, is_plugin=True)[0]
+        return inject.choose_line(event, str(client.folder), problem="", book=None, shown=None, is_plugin=True)[0]
 
     assert line().startswith("playbook: its environment is being set up in the background, only this time")
     state.write_text('{"state": "working", "step": "installing", "at": 0}')

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from playbook_db import project_env, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import session_message
 from playbook_db.errors import ArgumentError
 
-SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
+SWITCHES = (*registration.SWITCHES, registration.SESSION_MESSAGE, *registration.MOMENTS.values(), registration.ON_GUARD)
 VALUES = {
     **dict.fromkeys(SWITCHES, ("true", "false")),
     registration.REVIEW: registration.REVIEW_MODES,
