@@ -229,25 +229,27 @@ def _humps(chunk: str) -> "list[str]":
     return humped if len(humped) > len(_parts(chunk)) else []
 
 
-def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "list[tuple[int, float]]":
+def ranked(matches: "Sequence[tuple[Term, Collection[int | str]]]", live: int) -> "list[tuple[int, float]]":
     """Return at most MOST_RANKED points that match best, best first, each with its score.
 
-    *matches* has the points that contain each term. *live* is the number of points in the playbook. A score is the sum
-    of the weights of the point's terms. A term weighs less if more points have it. A plain word that only one point has
-    weighs 1. A text's length, and repeated terms, don't count. Two forms of a word in the same points count once.
+    *matches* has the numbers of the points that contain each term, perhaps as text. *live* is the number of points in
+    the playbook. A score is the sum of the weights of the point's terms. A term weighs less if more points have it. A
+    plain word that only one point has weighs 1. A text's length, and repeated terms, don't count. Two forms of a word
+    in the same points count once.
     """
     top = _rarity(1, live)
-    forms: dict[object, tuple[float, Collection[int]]] = {}
+    forms: dict[object, tuple[float, Collection[int | str]]] = {}
     for term, points in matches:
         if points:
             weight = term.weight * (_rarity(len(points), live) / top) ** 2
             key = term.words if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
             forms.setdefault(key, (weight, points))
-    weights: dict[int, float] = {}
+    weights: dict[int | str, float] = {}
     for weight, points in sorted(forms.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:
         for point in points:
             weights[point] = weights.get(point, 0.0) + weight
-    return sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:MOST_RANKED]
+    numbered = [(int(point), weight) for point, weight in weights.items()]
+    return sorted(numbered, key=lambda each: (-each[1], each[0]))[:MOST_RANKED]
 
 
 def most_matching(live: int) -> int:

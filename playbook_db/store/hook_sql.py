@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from playbook_db.domain.search_words import Term
     from playbook_db.store.at_hand import Connection
 
-    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # numbers of the points with a term
+    # Returns the numbers of the points with a term, perhaps as text.
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int | str]]
 
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -190,11 +191,12 @@ def ranked_points(
     return RankedPoints(ranked, project.live_points, project.time, is_users=is_users)
 
 
-def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
-    """Use the full-text index to find at most *most* live points with *term*. Return their numbers."""
+def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[str]":
+    """Use the full-text index to find at most *most* live points with *term*. Return their numbers as text, because
+    reading all of them as numbers would take longer than this search."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
     ((numbers,),) = execute(MATCHING, values)
-    return [*map(int, numbers.split(","))] if numbers else []
+    return numbers.split(",") if numbers else []
 
 
 def search(

@@ -123,7 +123,7 @@ def compose(
     ]
     hold_back(hook, event, sources)
     for place, each in enumerate(sources):
-        ranked[place].is_held_back = each.is_held_back
+        ranked[place].is_held_back = each.is_held_back if each.held_back is not None else None
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
     return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place] or each.held_back]
 

@@ -90,7 +90,7 @@ class PlaybookRows:
             if dialect.has_search(other) and not dialect.is_search_behind(other):
                 matching = dialect.matching(other, terms)
                 matches = (matching(runner_of(other), self.playbook_id, term, _MOST_COMPARED + 1) for term in terms)
-                return next(([*ids] for ids in matches if len(ids) <= _MOST_COMPARED), None)
+                return next(([*map(int, ids)] for ids in matches if len(ids) <= _MOST_COMPARED), None)
         return None
 
     def _execute(self, statement: Executable | str, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
