@@ -24,6 +24,7 @@ from playbook_db.store.upkeep import check
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, SILENT, Client
 from tests.members import NAME
+from tests.showings import wrong_counts
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -57,7 +58,7 @@ def _work(client: Client) -> worker.WorkResult:
 
 def _is_sound(client: Client) -> bool:
     with check.opened_to_check(f"sqlite:///{client.database}") as store, store.snapshot() as connection:
-        return not check.check_showings(connection)
+        return not wrong_counts(connection)
 
 
 def _start_all(client: Client, sessions: list[str]) -> list[str]:

@@ -97,11 +97,6 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
         ("UPDATE key_points SET helpful = 5 WHERE id = 3", "doesn't match its history", False),
         ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
         ("INSERT INTO undone_ranges VALUES (1, 1, 1, 2)", "don't match its undos", False),
-        (
-            "INSERT INTO showings VALUES (1, 3, 1, '2026', 0, 0, 0, 0)",
-            "that were shown points of",
-            False,
-        ),
         ("UPDATE changes SET point_id = 99 WHERE revision = 3", "refers to a row of key_points", False),
     ],
     ids=str,

@@ -23,6 +23,7 @@ from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships
 from playbook_db.store.upkeep import transfer
 from tests.sample_database import write_sample_database
+from tests.showings import wrong_counts
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +103,8 @@ def test_every_revision_reads_the_same_in_the_other_database(
             assert _uses(target, key) == _uses(source, key)
         assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5), ("a session", 1, 1, 2, 1, 0)]
         assert maintenance.check(target) == []
+        with target.snapshot() as connection:
+            assert wrong_counts(connection) == []
 
 
 @pytest.mark.smoke

@@ -20,7 +20,6 @@ from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
 from playbook_db.store.quick_sql import IS_WEAK
 from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
 from playbook_db.store.sqlite.files import open_file
-from playbook_db.store.tables import EVENTS
 from playbook_db.store.urls import sqlite_path
 
 _MISCOUNTED = sql("""
@@ -41,38 +40,6 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
     ORDER BY c.revision DESC LIMIT 1
 ), (SELECT count(*) FROM votes AS v WHERE v.playbook_id = k.playbook_id AND v.point_id = k.id AND {IS_WEAK})
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
-""")
-_STORED_COUNTS = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
-_COUNT_EVENTS = ", ".join(
-    f"sum(CASE WHEN event = '{event}' THEN {{0}} ELSE 0 END)" for event in EVENTS if event != "SessionStart"
-)
-_SHOWINGS = sql(f"""
-WITH told AS (
-    SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, 0 AS by_prompt, 0 AS at_error,
-           0 AS to_subagent, max(i.time) AS last_at
-    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
-    CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
-    GROUP BY i.playbook_id, k.id
-    UNION ALL
-    SELECT i.playbook_id, k.id, 0, {_COUNT_EVENTS.format("1")}, max(i.time)
-    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
-    CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
-      AND i.event <> 'SessionStart' AND NOT EXISTS (
-          SELECT 1 FROM injections AS b CROSS JOIN json_each(b.points) AS before
-          WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
-            AND instr(b.points, CAST(k.id AS TEXT)) > 0 AND CAST(before.value AS BIGINT) = k.id)
-    GROUP BY i.playbook_id, k.id
-), counted AS (
-    SELECT playbook_id, point_id, sum(sessions), sum(by_prompt), sum(at_error), sum(to_subagent), max(last_at)
-    FROM told GROUP BY playbook_id, point_id
-)
-SELECT DISTINCT p.key FROM (
-    SELECT playbook_id FROM (SELECT * FROM counted EXCEPT {_STORED_COUNTS}) AS less
-    UNION ALL
-    SELECT playbook_id FROM ({_STORED_COUNTS} EXCEPT SELECT * FROM counted) AS more
-    UNION ALL
-    SELECT playbook_id FROM showings WHERE sessions_at_last_use > sessions
-) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 SEARCH_IS_WRONG = "the full-text index doesn't match the points"
 Check = Callable[[Connection], list[str]]
@@ -153,12 +120,6 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
     ]
 
 
-def check_showings(connection: Connection) -> list[str]:
-    """Check each point's stored count of the sessions that were shown the point."""
-    wrong = "the counts of sessions that were shown points of {} are wrong"
-    return [wrong.format(key) for (key,) in connection.execute(_SHOWINGS)]
-
-
 def check_search(connection: Connection) -> list[str]:
     """Check that the full-text index matches the points."""
     return [] if dialect_of(connection).search_is_true(connection) else [SEARCH_IS_WRONG]
@@ -174,7 +135,7 @@ QUICK: tuple[tuple[Check, ...], ...] = ((check_pages, check_structure), (check_r
 THOROUGH = (
     (check_file, check_structure),
     (check_revisions, check_counts),
-    (check_histories, check_ranks, check_showings),
+    (check_histories, check_ranks),
     (check_search,),
 )
 
