@@ -284,16 +284,17 @@ def test_a_playbook_descends_from_a_backup_whose_last_revision_it_has(times: dic
 
 
 @pytest.mark.parametrize("size", [512, 1024, 4096, 65536])
-def test_the_size_of_the_pages_is_found_where_the_header_is_gone(tmp_path: Path, size: int) -> None:
-    """Rows fill their pages from the end; that shows."""
+def test_the_size_of_the_pages_is_the_usual_one_unless_the_header_is_whole(tmp_path: Path, size: int) -> None:
+    """A header that contradicts the file's length is damaged."""
     path = tmp_path / "sized.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA page_size = {size}")
         connection.execute("CREATE TABLE t (a TEXT)")
-        connection.executemany("INSERT INTO t VALUES (?)", [("some text" * (n % 9),) for n in range(9000)])
-        connection.commit()
+    data = path.read_bytes()
 
-    assert page_size_of(_over(path.read_bytes(), 0, bytes(100))) == size
+    assert page_size_of(data) == size
+    assert page_size_of(_over(data, 16, b"\x20\x00")) == 4096  # another size
+    assert page_size_of(_over(data, 0, bytes(100))) == page_size_of(data[:-1]) == page_size_of(b"") == 4096
 
 
 @settings(max_examples=150)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 MAGIC = b"SQLite format 3\0"
 INTERIOR_INDEX, INTERIOR_TABLE, LEAF_INDEX, LEAF_TABLE = 0x02, 0x05, 0x0A, 0x0D
 _INTERIOR = (INTERIOR_INDEX, INTERIOR_TABLE)
-_KINDS = (*_INTERIOR, LEAF_INDEX, LEAF_TABLE)
-_PAGE_SIZES = tuple(1 << power for power in range(9, 17))
+_USUAL_PAGE_SIZE = 4096
 _INTEGER_BYTES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # by serial type
 _HEADER_BYTES = 100
 _MAX_COLUMNS = 64
@@ -142,8 +141,6 @@ def open_file(path: str) -> Pages:
 def open_pages(data: bytes, log: bytes = b"") -> Pages:
     """Return the pages in *data*, the bytes of a database file. Apply the commits in *log*, the bytes of its log."""
     size = page_size_of(data)
-    if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
-        size = _u32(log, 8)
     frames = _frames(log, size)
     last_commit = max((place for place, frame in enumerate(frames) if frame.is_commit), default=-1)
     del frames[last_commit + 1 :]
@@ -160,25 +157,12 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
 
 
 def page_size_of(data: bytes) -> int:
-    """Return the page size that the header of *data* states, or another size if that fits the bytes much better."""
-    (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
+    """Return the page size that the header of *data* states, or SQLite's usual size if the header is damaged."""
+    if len(data) < _HEADER_BYTES:
+        return _USUAL_PAGE_SIZE
+    (stated,), count = struct.unpack(">H", data[_PAGE_SIZE_PLACE]), _u32(data, _PAGE_COUNTS_PLACE.start)
     stated = 65536 if stated == 1 else stated
-    likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
-    if data.startswith(MAGIC) and likely.get(stated, -1) * 2 >= max(likely.values()):
-        return stated
-    return max(_PAGE_SIZES, key=lambda size: (likely[size], -size))
-
-
-def _bytes_in_pages(data: bytes, size: int) -> int:
-    """Count the bytes of *data* that look like pages of *size* bytes with rows. Rows fill a page from its end."""
-    total = 0
-    for number in range(1, len(data) // size + 1):
-        page = data[(number - 1) * size : number * size]
-        start = _start(number)
-        places = _cell_places(page, start) if page[start] in _KINDS else []
-        if places and size // 2 < max(places) < size:
-            total += size
-    return total
+    return stated if data.startswith(MAGIC) and stated * count == len(data) else _USUAL_PAGE_SIZE
 
 
 def _start(number: int) -> int:
