@@ -65,7 +65,9 @@ class Dialect(Protocol):
     def rebuild_search(self, connection: Connection) -> bool: ...
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]: ...
 
-    def check(self, connection: Connection, *, quick: bool = False) -> list[str]: ...
+    def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
+        return []
+
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         """Keep the transaction open if a statement fails in the `with` block. SQLite does so by itself."""
         return nullcontext()

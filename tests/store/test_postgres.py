@@ -480,33 +480,16 @@ def test_a_server_is_migrated_by_hand_alone(url: str) -> None:
             open_store(url)
 
 
-@pytest.mark.parametrize(
-    ("change", "change_back", "told"),
-    [
-        (
-            "ALTER TABLE votes ADD CONSTRAINT later CHECK (tag <> '') NOT VALID",
-            "ALTER TABLE votes DROP CONSTRAINT later",
-            "the constraint later isn't valid",
-        ),
-        (
-            "SET session_replication_role = replica; DELETE FROM revisions; RESET session_replication_role",
-            "",
-            "the playbook of /work/harbour doesn't match its history (revision 0)",
-        ),
-    ],
-)
-def test_what_was_changed_on_a_server_is_found(url: str, change: str, change_back: str, told: str) -> None:
-    """Its tables and what is in them; the checks after the first that finds something aren't asked."""
+def test_what_was_changed_on_a_server_is_found(url: str) -> None:
+    """The checks after the first that finds something aren't asked."""
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
         with postgres.connected(make_url(url)) as owner:
-            try:
-                owner.execute(change.encode())
-                problems = maintenance.check(store)
-            finally:
-                owner.execute(change_back.encode() or b"SELECT 1")
+            owner.execute(
+                b"SET session_replication_role = replica; DELETE FROM revisions; RESET session_replication_role"
+            )
 
-    assert any(told in problem for problem in problems), problems
+        assert maintenance.check(store) == ["the playbook of /work/harbour doesn't match its history (revision 0)"]
 
 
 def test_views_and_triggers_are_dropped_and_made_anew(url: str) -> None:

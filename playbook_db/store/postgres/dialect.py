@@ -74,13 +74,6 @@ _SIZES = (
     "SELECT pg_database_size(current_database())",
     f"SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {_OURS}",
 )
-_INVALID = sql(f"""
-SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
-WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
-UNION ALL
-SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
-WHERE NOT convalidated AND connamespace = {_OURS}
-""")
 
 # psycopg also reports each warning as an error. Without a handler it would print warnings to stderr as well.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -296,9 +289,6 @@ class PostgresDialect(Dialect):
 
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         return connection.begin_nested()
-
-    def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        return [str(problem) for problem in connection.scalars(_INVALID)]
 
     def close(self) -> None:
         self._engine.dispose()
