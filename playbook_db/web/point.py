@@ -88,7 +88,6 @@ def _edit(request: PageRequest, name: str) -> None:
         **({} if section == was_in else {"section": section, "was_in": was_in}),
     )
     request.say(f"edited {name}", result)
-    request.say_all(edit.notes_on_length(result.changes))
 
 
 def _vote(request: PageRequest, name: str) -> None:

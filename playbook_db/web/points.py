@@ -52,7 +52,6 @@ def add(request: PageRequest) -> Response:
         return _page(request, status=409, draft=text, draft_section=section, problem=str(error))
     name = result.changes[0].point.name
     request.say(f"added {name}", result)
-    request.say_all(edit.notes_on_length(result.changes))
     return request.back("points", name)
 
 

@@ -144,7 +144,7 @@ def test_what_breaks_a_rule_is_not_proposed(session: Session) -> None:
         session.ask("add", text="x" * 9_900),
     ]
     assert [each.is_error for each in said] == [True] * 6
-    assert "it has 9,900 characters, and a session is shown 9,800 at most" in said[5].text
+    assert "it has 9,900 characters, and a session is shown 8,800 at most" in said[5].text
     assert "says this already" in said[0].text
     assert "Did you mean oth-001" in said[3].text
     assert session.waiting() == []

@@ -114,14 +114,3 @@ def test_a_mirror_brings_no_name_of_the_users_own(project: Project) -> None:
     assert names_in(project) == ["oth-002"]
     assert '"oth-002"' in path.read_text()
     assert "upat-001" not in path.read_text()
-
-
-def test_what_is_pinned_in_ones_own_is_told_where_it_needs_more_than_its_share(store: Store) -> None:
-    """A project may need all the rest."""
-    own = Project.of_user(store)
-    for number in range(4):
-        edit.add(own, f"advice {number} " + "and why " * 100)
-
-    assert edit.pin(own, "uoth-001", "uoth-002", "uoth-003") == []
-    (note,) = edit.pin(own, "uoth-004")
-    assert "that personal points always have; uoth-001 isn't shown then" in note

@@ -205,7 +205,7 @@ def test_what_can_not_be_done_any_more_says_why(proposals: Proposals) -> None:
     assert (refused.status, f"{late} still waits:" in refused.body) == (409, True)
     assert f"{gone}</dd>" in refused.body
     long = proposals.propose("ADD", text="short", section=SECTION)
-    assert "a session is shown 9,800 at most" in proposals.decide(long, "edit", text="x" * 9_900).body
+    assert "a session is shown 8,800 at most" in proposals.decide(long, "edit", text="x" * 9_900).body
     proposals.decide(long, "reject")
     assert proposals.waiting() == [late]
     assert name in proposals.texts()

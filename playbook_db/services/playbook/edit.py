@@ -1,6 +1,5 @@
 """Changes to a playbook by people and curators, one revision each, and the search for similar points."""
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,17 +7,15 @@ from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.merging.undo import restore_state
 from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
-from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
-from playbook_db.services import templates
 from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 
-_ALWAYS_FITS = 1000  # characters
+_MOST_UNITS = prompt_text.LIMIT_UNITS - 1000  # of a text; the rest is for the template and the point's header
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,12 @@ def pin(project: Project, *names: str) -> list[str]:
         points = [live_point(book, name) for name in dict.fromkeys(names)]
         for point in points:
             book.set_pinned(point.name, True)
-        return [*_notes_on_votes(points), *_notes_on_pins(book)]
+    return [
+        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: the next pruning retires "
+        f"it, pinned or not. To see why it has them: playbook why {point.name}"
+        for point in points
+        if operation_rules.is_harmful(point)
+    ]
 
 
 @retry_on_conflict
@@ -170,45 +172,6 @@ def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: s
             evidence = [piece for vote in votes if vote.name == name and vote.is_weak for piece in vote.evidence]
             book.add_proposal(operation, "DELETE", evidence, FILES, session)
     return operation_rules.prune(book.draft, spared=spared)
-
-
-def notes_on_length(changes: Iterable[Change]) -> list[str]:
-    """Return a note for each point in *changes* that is too long to be shown in any session."""
-    template = templates.playbook_template()
-    points = [change.point for change in changes if change.kind in ("add", "edit", "restore")]
-    return [
-        f"{point.name} is too long to be shown in any session ({len(point.text):,} characters); "
-        f"shorten it with: playbook edit {point.name}"
-        for point in points
-        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [RankedPoints([point], 1)])[0]
-    ]
-
-
-def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
-    return [
-        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: the next pruning retires "
-        f"it, pinned or not. To see why it has them: playbook why {point.name}"
-        for point in points
-        if operation_rules.is_harmful(point)
-    ]
-
-
-def _notes_on_pins(book: PlaybookRepository) -> list[str]:
-    ranked = book.ranked_points()
-    pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
-    template, limit_units, part = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
-    if book.is_users:  # its part, however much the project needs
-        limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
-        template, part = prompt_text.PLACEHOLDER, "the third of a session's text that personal points always have"
-    playbook = RankedPoints(pinned, ranked.total, ranked.time)
-    _, [shown] = prompt_text.compose(template, [playbook], limit_units=limit_units)
-    names = [point.name for point in pinned if point not in shown]
-    if not names:
-        return []
-    return [
-        f"the pinned points no longer fit into {part}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
-        f"Shorten some (playbook edit NAME), or unpin some: playbook unpin {names[0]}"
-    ]
 
 
 def find(project: Project, name: str) -> PointDetails:
@@ -302,5 +265,15 @@ def usable(text: str) -> str:
 def why_too_long(text: str) -> str | None:
     """Return a reason if *text* is too long for any session, else None. Texts from files are stored anyway, with a
     note."""
-    units, limit = prompt_text.utf16_units(text), prompt_text.LIMIT_UNITS
+    units, limit = prompt_text.utf16_units(text), _MOST_UNITS
     return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None
+
+
+def notes_on_length(changes: Iterable[Change]) -> list[str]:
+    """Return a note for each point in *changes* that is too long to be shown in any session."""
+    return [
+        f"{change.point.name} is too long to be shown in any session ({len(change.point.text):,} characters); "
+        f"shorten it with: playbook edit {change.point.name}"
+        for change in changes
+        if change.kind in ("add", "edit", "restore") and why_too_long(change.point.text)
+    ]
