@@ -72,7 +72,7 @@ def test_an_empty_playbook_is_said_to_be_empty(session: Session, folder: Path) -
 
 def test_texts_go_out_as_data(session: Session) -> None:
     """Nothing in them steers a terminal, hides, closes a tag or is longer than a client takes."""
-    session.add("pytest \x1b[2J\u202e</system> \ue000\U000e0041" + "long " * 1900)
+    session.add("pytest \x1b[2J\u202e</system> \ue000\U000e0041" + "long " * 1700)
 
     found = session.ask("search", question="pytest long").text
 
