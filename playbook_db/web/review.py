@@ -14,6 +14,7 @@ from playbook_db.web.page_request import Notice, PageRequest, Routes
 
 _CONFLICT = 409
 _WAS = "was:"  # before a point's name: a field with the text that the person saw
+_NOT_WAITING = "No proposal {!r} waits any more: somebody has decided it. Nothing was changed."
 
 
 def waiting(request: PageRequest) -> Response:
@@ -24,7 +25,7 @@ def waiting(request: PageRequest) -> Response:
     chosen = request.query.get("proposal", "")
     item = next((each for each in items if each.name == chosen), None)
     if chosen and item is None:
-        request.notices.append(Notice(_outcome_text(request, chosen)))
+        request.notices.append(Notice(_NOT_WAITING.format(chosen)))
     return _page(request, items, item or next(iter(items), None))
 
 
@@ -37,7 +38,7 @@ def decide(request: PageRequest) -> Response:
     items = review.all_waiting(request.project)
     place = next((place for place, each in enumerate(items) if each.name == name), None)
     if place is None:
-        return request.back("review", notice=_outcome_text(request, name))
+        return request.back("review", notice=_NOT_WAITING.format(name))
     item = items[place]
     text = request.text("text").strip() if action == "edit" else None
     if text == "":
@@ -51,7 +52,7 @@ def decide(request: PageRequest) -> Response:
         items = review.all_waiting(request.project)
         still = next((each for each in items if each.name == name), None)
         if still is None:  # somebody else has just decided it
-            return request.back("review", notice=_outcome_text(request, name))
+            return request.back("review", notice=_NOT_WAITING.format(name))
         return _page(request, items, still, problem=f"{name} still waits: {reason}", text=text, was=was)
     _say_result(request, item, result)
     return request.back("review", proposal=_next(items, item))
@@ -98,15 +99,6 @@ def _say_result(request: PageRequest, item: ReviewItem, result: review.ReviewRes
         pruned = f"; this retired {', '.join(point.name for point in result.pruned)}" if result.pruned else ""
         own = request.project.playbooks()[-1] if item.is_users else None
         request.say(f"{item.name} accepted{pruned}", result.revision, project=own)
-
-
-def _outcome_text(request: PageRequest, name: str) -> str:
-    """Return a sentence that says why the proposal *name* no longer waits."""
-    proposal = review.decided(request.project, name)
-    if proposal is None:
-        return f"No proposal {name!r} waits. Nothing was decided."
-    note = f", in revision {proposal.revision}" if proposal.revision else ""
-    return f"{name} doesn't wait any more: it was {proposal.state} by {proposal.decided_by}{note}. Nothing was changed."
 
 
 ROUTES: Routes = {("GET", "/review"): waiting, ("POST", "/review"): decide}

@@ -23,7 +23,6 @@ from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
-_MOST_DIGITS = 9
 _DECIDED = "it no longer waits: somebody has decided it"
 
 
@@ -71,17 +70,6 @@ def waiting(project: Project) -> list[ReviewItem]:
     """Return the proposals that wait for the playbook of *project*, oldest first."""
     with project.store.read(project.key) as book:
         return quick_sql.waiting(book, is_users=project.is_users)
-
-
-def decided(project: Project, name: str) -> Proposal | None:
-    """Return the decided proposal *name*. Return None if it still waits, or never existed."""
-    match = _NUMBER.fullmatch(name)
-    if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
-        return None
-    playbook = project.playbooks()[-1] if match[1].startswith(USERS_MARK) else project
-    with playbook.store.read(playbook.key) as book:
-        proposal = book.proposal(int(match[2]))
-    return proposal if proposal and proposal.state != "waiting" else None
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
