@@ -86,7 +86,6 @@ def _set_up_git(share: bool) -> None:
     from playbook_db.services.sharing import git
 
     done = git.install(project_folder(must_exist=True), share=share)
-    notify(done.notes)
     lines = [f"{path}: git merges .claude/playbook.json with playbook" for path in done.changed]
     lines = lines or ["git merges .claude/playbook.json with playbook already; nothing was changed"]
     lines.append(f"git runs: {done.command}")

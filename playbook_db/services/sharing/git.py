@@ -78,27 +78,17 @@ def install(folder: str, *, share: bool) -> GitSetup:
     is_new = ATTRIBUTES not in _lines(data)
     if is_new:
         _write(attributes, data + b"\n" * (data != b"" and not data.endswith(b"\n")) + ATTRIBUTES + b"\n")
-    used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
-    notes = [
-        f"git doesn't run it, because another attribute takes precedence ({line})"
-        for line in used.splitlines()
-        if not line.endswith(": playbook")
-    ]
     changed = (*([_git_path(folder, "config")] if others else []), *([attributes] if is_new else []))
-    return GitSetup(changed, values[_DRIVER], tuple(notes))
+    return GitSetup(changed, values[_DRIVER])
 
 
 def uninstall(folder: str, *, share: bool) -> GitSetup:
     """Undo `install`. The committed line in `.gitattributes`, which is for all clones, is removed only with *share*.
     Raises GitError."""
     names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
-    config = _git_path(folder, "config")
     for name in names:
         _ask(folder, "config", "--local", "--unset-all", name)
-    for section in ("merge", "diff"):  # git leaves an empty one behind a comment
-        if names and re.search(rb'(?m)^\[%s "playbook"\]\n?(?=\[|\Z)' % section.encode(), _content(config)):
-            _ask(folder, "config", "--local", "--remove-section", f"{section}.playbook", may_fail=True)
-    changed, notes = [config] if names else [], []
+    changed, notes = [_git_path(folder, "config")] if names else [], []
     own, shared = _attributes_files(folder)
     for path in (own, shared):
         data = _content(path)
