@@ -84,18 +84,6 @@ _PROJECT = (
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
 _ABOUT = "What Claude Code learned in your projects, from which sessions, and what happened to it since."
-# The newest rows come first, by the first of these columns that a view or table has.
-_TIMES = (
-    "time",
-    "last_changed_at",
-    "last_vote_at",
-    "last_at",
-    "first_at",
-    "updated_at",
-    "created_at",
-    "joined_at",
-    "day",
-)
 _HIDDEN = ("heads", "alembic_version")
 
 
@@ -122,14 +110,9 @@ def datasette_metadata(url: str) -> dict[str, Any]:
         "title": "The playbooks of Claude Code",
         "description": f"{_ABOUT} Columns and questions are those of docs/sql.md.",
         "source": f"playbook-db {__version__}",
-        "license": "The data is your own",
         "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
 
 
 def _table_metadata(name: str, table: Table) -> dict[str, Any]:
-    described = {"description": table.about, "columns": table.columns}
-    if name in _HIDDEN:
-        return described | {"hidden": True}
-    newest_first = next((column for column in _TIMES if column in table.columns), None)
-    return described | ({"sort_desc": newest_first} if newest_first else {})
+    return {"description": table.about, "columns": table.columns} | ({"hidden": True} if name in _HIDDEN else {})
