@@ -126,7 +126,6 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
         from playbook_db.services.reading import history
 
         then = history.at(project, when)
-        notify([then.note] if then.note else [])
         if as_prompt:
             text = templates.fill_points(render_points(then.playbook.points))
             write_text(text if not text or text.endswith("\n") else text + "\n", output)
@@ -134,7 +133,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
             write_text(playbook_file.encode(then.playbook), output)
         elif then.playbook.points:
             print_points(then.playbook.points)
-        elif not then.note:
+        else:
             notify([f"the playbook had no key points at {when}"])
 
 
@@ -157,7 +156,7 @@ def diff(before: str, after: str) -> None:
 
         sides = [_side(project, text) for text in (before, after)]
         for side in sides:
-            notify([*([side.note] if side.note else []), *map(one_line, side.reading.warnings)])
+            notify(map(one_line, side.reading.warnings))
         comparison = history.difference(*sides)
         if wants_json():
             print_json(records.difference_record(comparison, *sides))

@@ -26,7 +26,6 @@ from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevisi
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _CITATIONS = 20  # of the last sessions that cited a point
-_NO_HISTORY = "this playbook has no history yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +68,11 @@ class SessionDetails:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedPlaybook:
     """A playbook and its source, which is a `revision` or a `file`. `time` is the revision's; revision 0, the empty
-    playbook, has none. A `note` explains an unexpected choice of revision."""
+    playbook, has none."""
 
     reading: Reading
     revision: int = 0
     time: str | None = None
-    note: str | None = None
     file: str | None = None
 
     @property
@@ -117,12 +115,8 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """Return the playbook as it was at *when*, a revision or a time in the form that `find_revision` explains."""
     with project.store.read(project.key) as book:
-        revision, note = find_revision(book, when, now=datetime.now(UTC)), None
-        if not revision and times.revision_number(when) is None:
-            first = book.time_of(1)
-            note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
-        time, reading = book.time_of(revision), Reading(book.at(revision))
-        return SourcedPlaybook(reading=reading, revision=revision, time=time, note=note)
+        revision = find_revision(book, when, now=datetime.now(UTC))
+        return SourcedPlaybook(reading=Reading(book.at(revision)), revision=revision, time=book.time_of(revision))
 
 
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
