@@ -1,7 +1,6 @@
 """Joining a team: what a project is called there, and what its own playbook brings into the team's."""
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -60,29 +59,15 @@ def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    "name",
     [
-        ("/srv/shop", "a path differs on each machine"),
-        ("~/shop", "a path differs"),
-        ("./shop", "a path differs"),
-        ("../shop", "a path differs"),
-        (r"C:\shop", "a path differs"),
-        (r"\\host\shop", "a path differs"),
-        ("file:///srv/shop", "a path differs"),
-        ("user", "a member's personal playbook"),
-        ("", "Choose a name such as"),
-        (" ", "Choose a name such as"),
-        (" shop", "Choose a name such as"),
-        ("a\nb", "printable characters"),
-        ("a\x1bb", "printable characters"),
-        ("x" * 201, "at most 200"),
-        ("https://ann:t0ken@github.com/org/repo.git", "Use the part that all members share: github.com/org/repo"),
-        ("git@github.com:org/repo", "Use the part that all members share: github.com/org/repo"),
+        "/srv/shop", "~/shop", "./shop", "../shop", r"C:\shop", r"\\host\shop", "file:///srv/shop", "user", "", " ",
+        " shop", "a\nb", "a\x1bb", "x" * 201, "https://ann:t0ken@github.com/org/repo.git", "git@github.com:org/repo",
     ],
-)
-def test_a_name_that_is_a_path_or_a_url_is_refused(name: str, said: str) -> None:
+)  # fmt: skip
+def test_a_name_that_is_a_path_or_a_url_is_refused(name: str) -> None:
     """In one sentence that says what to give; what a token may be in isn't said again."""
-    with pytest.raises(TeamError, match=re.escape(said)) as raised:
+    with pytest.raises(TeamError, match=r"at most 200 printable.* such as github\.com/org/repo with --as") as raised:
         joining.check_name(name)
 
     assert "t0ken" not in str(raised.value)
@@ -133,32 +118,32 @@ def test_the_only_remote_will_do_and_what_git_makes_of_its_url(tmp_path: Path, h
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("remotes", "why"),
+    "remotes",
     [
-        ({}, "it has no git remote"),
-        ({"origin": "/srv/git/shop.git"}, "its git remote is a path"),
-        ({"origin": "../shop.git"}, "its git remote is a path"),
-        ({"b": "https://x.org/b", "a": "https://x.org/a"}, r"none of its git remotes is called origin \(a, b\)"),
+        {},
+        {"origin": "/srv/git/shop.git"},
+        {"origin": "../shop.git"},
+        {"b": "https://x.org/b", "a": "https://x.org/a"},
     ],
 )
-def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dict[str, str], why: str) -> None:
+def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dict[str, str]) -> None:
     """The message says why, and how."""
     _git(tmp_path, "init", "-q")
     for name, url in remotes.items():
         _git(tmp_path, "remote", "add", name, url)
 
-    with pytest.raises(TeamError, match=f"{why}.* with --as NAME"):
+    with pytest.raises(TeamError, match=r"no git remote called origin.* with --as NAME"):
         joining.default_name(str(tmp_path))
 
 
 @pytest.mark.slow
 def test_a_folder_in_no_repository_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor where there is no git at all."""
-    with pytest.raises(TeamError, match="it has no git remote"):
+    with pytest.raises(TeamError, match="no git remote called origin"):
         joining.default_name(str(tmp_path))
 
     monkeypatch.setenv("PATH", os.devnull)
-    with pytest.raises(TeamError, match="it has no git remote"):
+    with pytest.raises(TeamError, match="no git remote called origin"):
         joining.default_name(str(tmp_path))
 
 

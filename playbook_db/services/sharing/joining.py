@@ -38,12 +38,9 @@ def default_name(folder: str) -> str:
     url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
     name = name_of_remote(url)
     if name is None:
-        why = "its git remote is a path, which differs on each machine" if url else "it has no git remote"
-        if len(remotes) > 1 and not url:
-            why = f"none of its git remotes is called origin ({', '.join(sorted(remotes))})"
         raise TeamError(
-            f"The project in {folder} has no name that is the same for all members: {why}. "
-            "Choose a name with --as NAME. All members must use the same name."
+            f"The project in {folder} has no name that is the same for all members: it has no git remote called "
+            "origin, or that is a path. Choose a name with --as NAME. All members must use the same name."
         )
     inside = os.path.relpath(projects.as_path(projects.project_key(folder)), projects.repository(folder))
     return name if inside == "." else f"{name}/{inside}"
@@ -61,18 +58,13 @@ def name_of_remote(url: str) -> str | None:
 def check_name(name: str) -> str:
     """Return *name*. Raises TeamError if a project in a team's database can't have this name, for example because it is
     a path."""
-    if plain := name_of_remote(name):
-        raise TeamError(f"A URL can't be a project's name for a team. Use the part that all members share: {plain}")
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
-    problems = {
-        "a path differs on each machine": is_path or not name.strip() or name != name.strip(),
-        "such a name is a member's personal playbook": projects.is_users(name),
-        f"it has at most {MAX_NAME_CHARS} printable characters": not name.isprintable() or len(name) > MAX_NAME_CHARS,
-    }
-    if problem := next((problem for problem, is_so in problems.items() if is_so), None):
+    is_known_otherwise = name_of_remote(name) is not None or projects.is_users(name)  # a URL may have a password
+    is_plain = name == name.strip() and name.isprintable() and 0 < len(name) <= MAX_NAME_CHARS
+    if is_path or is_known_otherwise or not is_plain:
         raise TeamError(
-            f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: {problem}. "
-            "Choose a name such as github.com/org/repo with --as."
+            f"This can't be a project's name for a team. A name has at most {MAX_NAME_CHARS} printable characters, and "
+            "is no path, no URL, and not `user`. Choose a name such as github.com/org/repo with --as."
         )
     return name
 
