@@ -107,10 +107,10 @@ def test_the_name_is_that_of_the_remote_and_the_way_to_the_folder(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_the_only_remote_will_do_and_what_git_makes_of_its_url(tmp_path: Path, home: Path) -> None:
+def test_the_name_is_what_git_makes_of_the_remotes_url(tmp_path: Path, home: Path) -> None:
     """A URL may be short for another one."""
     _git(tmp_path, "init", "-q")
-    _git(tmp_path, "remote", "add", "team", "gh:org/shop")
+    _git(tmp_path, "remote", "add", "origin", "gh:org/shop")
     (home / ".gitconfig").write_text('[url "https://ann:t0ken@github.com/"]\n\tinsteadOf = gh:\n')
 
     assert joining.default_name(str(tmp_path)) == "github.com/org/shop"

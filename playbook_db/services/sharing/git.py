@@ -108,13 +108,12 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
     return GitSetup(tuple(changed), "", tuple(notes))
 
 
-def remote_urls(folder: str) -> dict[str, str]:
-    """Return the URLs of the repository's remotes by name. Return no URLs if git fails."""
+def remote_url(folder: str) -> str:
+    """Return the URL of the repository's remote `origin`. Return `""` if there is none, or if git fails."""
     with contextlib.suppress(GitError):
-        names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
-        urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
-        return {name: url.partition("\n")[0] for name, url in urls.items() if url.strip()}
-    return {}
+        url = os.fsdecode(_ask(folder, "remote", "get-url", "--", "origin", may_fail=True))
+        return url.partition("\n")[0]
+    return ""
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:

@@ -34,9 +34,7 @@ _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 def default_name(folder: str) -> str:
     """Return the default name of the project in its team. It is the git remote of *folder* without scheme, user and
     `.git`, then the path from the repository to the folder. Raises TeamError if no name is the same for all members."""
-    remotes = git.remote_urls(folder)
-    url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
-    name = name_of_remote(url)
+    name = name_of_remote(git.remote_url(folder))
     if name is None:
         raise TeamError(
             f"The project in {folder} has no name that is the same for all members: it has no git remote called "
