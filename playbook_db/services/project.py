@@ -16,11 +16,13 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, quick_sql, urls
 from playbook_db.store.dialect import Question
-from playbook_db.store.engine import Store, open_store, retry_on_conflict, runner_of
+from playbook_db.store.engine import Store as Store
+from playbook_db.store.engine import open_store as open_store
+from playbook_db.store.engine import retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
-from playbook_db.store.quick_sql import ListedProject
+from playbook_db.store.quick_sql import ListedProject as ListedProject
 from playbook_db.store.team import memberships, patience
-from playbook_db.store.team.memberships import Membership
+from playbook_db.store.team.memberships import Membership as Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
 
@@ -215,10 +217,3 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
     """Set whether the hooks and the worker ignore *project*. Nothing is deleted."""
     with project.store.write(project.key) as book:
         book.set_ignored(is_ignored)
-
-
-__all__ = [
-    "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
-    "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store",
-    "password_file", "read_playbook", "read_users", "with_kept_password",
-]  # fmt: skip

@@ -9,7 +9,6 @@ import shlex
 from dataclasses import dataclass, replace
 
 from playbook_db import settings
-from playbook_db.domain import duplicates
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import KeyPoint, normalised
 from playbook_db.domain.sections import is_users_name
@@ -92,9 +91,7 @@ def _copy(
         equal = (each for each in draft.points() if normalised(each.text) == normalised(point.text))
         copy = earlier or next(equal, None)
         if copy is None:
-            near = duplicates.near_points(point.text, draft.points(), limit=1)
             copy = draft.add(replace(point, name=draft.new_name(point.section)), reason=reason)
-            notes += [f"{each.name} says nearly the same as {copy.name}: playbook show {each.name}" for each, _ in near]
         else:
             helpful, harmful = max(copy.helpful, point.helpful), max(copy.harmful, point.harmful)
             voted = replace(copy, helpful=helpful, harmful=harmful)

@@ -10,9 +10,8 @@ from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
 from playbook_db.services.reading import sources
-from playbook_db.store.user_sql import Answer, ask
-
-__all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
+from playbook_db.store.user_sql import Answer as Answer
+from playbook_db.store.user_sql import ask as ask
 
 
 @dataclass(frozen=True, slots=True)
