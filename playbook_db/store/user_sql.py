@@ -79,8 +79,8 @@ class _Clock:
 def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
     """Run the SQL *query* in the database at *url*, and return the answer. `:project` is bound to *project_key*.
 
-    This migrates nothing. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s* seconds,
-    QueryRefusedError if the statement would do more than read, DatabaseError.
+    This migrates nothing and leaves no new file. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
+    seconds, QueryRefusedError if the statement would do more than read, DatabaseError.
     """
     if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # Python's form of invalid bytes
         raise QueryError("the statement is not UTF-8")
@@ -96,16 +96,17 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
         with open_answer(dialect_for(url), query, project_key, timeout_s) as answer:
             yield Answer(*answer)
         return
-    _require_current(url, path)
-    clock = _Clock(timeout_s)
-    with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
-        _allow_reading_only(connection)
-        # Python code can get a Ctrl-C; SQLite alone can't.
-        connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
-        with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
-            if cursor.description is None:
-                raise QueryRefusedError
-            yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
+    with files.without_new_log(path):
+        _require_current(url, path)
+        clock = _Clock(timeout_s)
+        with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
+            _allow_reading_only(connection)
+            # Python code can get a Ctrl-C; SQLite alone can't.
+            connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
+            with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
+                if cursor.description is None:
+                    raise QueryRefusedError
+                yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
 
 
 def _require_current(url: str, path: str) -> None:

@@ -159,7 +159,7 @@ class SqliteDialect(Dialect):
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
         """Open a transaction that can't change or create the file. A missing file is read as an empty database."""
-        with self.explained():
+        with files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
             else:

@@ -143,6 +143,19 @@ def lock_path(path: str) -> str:
     return f"{path}.upgrade.lock"
 
 
+@contextmanager
+def without_new_log(path: str) -> Iterator[None]:
+    """Remove log files that a reader of the database *path* creates. The reader itself can't remove them."""
+    had_log = os.path.exists(f"{path}-wal")
+    try:
+        yield
+    finally:
+        if not had_log:
+            with contextlib.suppress(OSError, DatabaseError):
+                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes the log unless others have the file open
+                    open_file(path, "write", wait_s=0).close()
+
+
 def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}",
