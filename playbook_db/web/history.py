@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import PlaybookChangedError, UndoCollisionError
+from playbook_db.errors import PlaybookChangedError, PlaybookError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.store.quick_sql import SOURCES
@@ -80,25 +80,43 @@ def playbook_at(request: PageRequest) -> Response:
     )
 
 
-def undo_revision(request: PageRequest) -> Response:
-    """Undo one revision. If later revisions changed the same text, show both texts, and ask which one to use."""
-    number = history.revision_page(request.project, request.path["revision"], before=0, most=0).revision.number
+def change(request: PageRequest) -> Response:
+    """Undo one revision, or all revisions of its session."""
+    target = history.revision_page(request.project, request.path["revision"], before=0, most=0).revision
+    session = target.session_id if request.form.get("do") == "undo-session" else None
+    if session is None and request.form.get("do") != "undo":
+        raise PlaybookError(f"There is no action {request.form.get('do', '')!r}. Nothing was changed.")
+    return _undo(request, target.number, session)
+
+
+def _undo(request: PageRequest, number: int, session: str | None) -> Response:
     chosen, was = request.form.get("prefer", ""), as_number(request.form.get("was", ""))
     prefer = cast(Side, chosen) if chosen in ("ours", "theirs") else None
     last = _last(request)
     base = last if prefer is None or was is None else was  # if the person chose a side, they saw the collisions
     try:
-        undone = undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)
+        if session is None:
+            return _done(request, [undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)])
+        results = undo.undo_session(request.project, session, prefer=prefer, was=base)
+        return _done(request, results, nothing=f"Nothing that was learned from session {session} is still in force.")
     except UndoCollisionError as error:
-        values = {"number": number, "was": base, "collisions": error.collisions}
+        values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
     except PlaybookChangedError as error:
         return request.back("history", f"{number}", notice=f"{error.text} Nothing was undone; look again.")
-    if undone.result.revision is None:
-        request.say_all(undone.result.notes or ["Nothing changed."])
-        return request.back("history", f"{number}")
-    request.say(undone.message or "Done", undone.result)
-    return request.back("history", f"{undone.result.revision}")
+
+
+def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
+    """Redirect to the new revision, or back to the same page if there was nothing to undo."""
+    for each in results:
+        if each.result.revision is not None:
+            request.say(each.message or "Done", each.result)
+        else:
+            request.say_all(each.result.notes or [nothing])
+    if not results:
+        request.say_all([nothing])
+    revisions = [each.result.revision for each in results if each.result.revision is not None]
+    return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
 
 
 def _last(request: PageRequest) -> int:
@@ -112,5 +130,5 @@ ROUTES: Routes = {
     ("GET", "/history/at"): playbook_at,
     ("GET", "/history/at/{revision}"): playbook_at,
     ("GET", "/history/{revision}"): revision,
-    ("POST", "/history/{revision}"): undo_revision,
+    ("POST", "/history/{revision}"): change,
 }

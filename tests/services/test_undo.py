@@ -26,6 +26,7 @@ from playbook_db.errors import (
 )
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
+from playbook_db.services.playbook import undo as undo_service
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.playbook.undo import go_back, restore_as_of, undo
 from playbook_db.services.project import Project, read_playbook
@@ -174,9 +175,13 @@ def test_who_decides_on_another_state_is_refused(project: Project) -> None:
     edit.edit(project, "oth-001", text="c")
     before = now(project)
 
-    with pytest.raises(PlaybookChangedError, match="changed meanwhile, in revision 3"):
-        undo(project, RevisionRange(2, 2), prefer="theirs", was=2)
-    assert (now(project), last(project)) == (before, 3)
+    for undone in (
+        lambda was: undo(project, RevisionRange(2, 2), prefer="theirs", was=was),
+        lambda was: undo_service.undo_session(project, "nobody", was=was),
+    ):
+        with pytest.raises(PlaybookChangedError, match="changed meanwhile, in revision 3"):
+            undone(2)
+        assert (now(project), last(project)) == (before, 3)
     undo(project, RevisionRange(2, 2), prefer="theirs", was=3)
     assert [p.text for p in now(project).points] == ["use ruff"]
 

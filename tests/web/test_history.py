@@ -131,6 +131,7 @@ def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
     assert "it says: use uv fetched WebFetch https://a.example" in words
     assert "feed-0001" in words
     assert "learned from a page" in words
+    assert "Undo everything learned from this session" in words
 
 
 def test_a_large_revision_comes_by_pages(shared: SharedPages) -> None:
@@ -200,7 +201,7 @@ def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
         number = last_revision(project)
         later = _add(project, "and keep that")
 
-    done = shared.visitor.send(f"/history/{number}")
+    done = shared.visitor.send(f"/history/{number}", do="undo")
     words = _after(shared, done)
 
     assert f"undid revision {number}" in words
@@ -210,12 +211,12 @@ def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
         last = last_revision(project)
     page = shared.visitor.see(f"/history/{number}")
     assert f"This revision was undone in revision {last}" in _seen(page)
-    assert "Undo this revision" not in page.body
-    again = _after(shared, shared.visitor.send(f"/history/{number}"))
+    assert 'value="undo"' not in page.body
+    again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo"))
     assert "was undone already" in again
     with shared.opened() as project:
         assert last_revision(project) == last
-    _after(shared, shared.visitor.send(f"/history/{last}"))
+    _after(shared, shared.visitor.send(f"/history/{last}", do="undo"))
     with shared.opened() as project:
         assert name in _texts(project)
 
@@ -230,7 +231,7 @@ def test_what_collides_is_shown_with_the_two_choices(shared: SharedPages, prefer
         edit.edit(project, name, text="worded by a worker")
         last = last_revision(project)
 
-    refused = shared.visitor.send(f"/history/{number}")
+    refused = shared.visitor.send(f"/history/{number}", do="undo")
 
     assert refused.status == 409
     words = _seen(refused)
@@ -253,7 +254,7 @@ def test_a_choice_about_what_changed_meanwhile_is_not_carried_out(shared: Shared
         edit.edit(project, name, text="chosen again")
         number = last_revision(project)
         edit.edit(project, name, text="seen by the person")
-    refused = shared.visitor.send(f"/history/{number}")
+    refused = shared.visitor.send(f"/history/{number}", do="undo")
     form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.body))
     with shared.opened() as project:
         edit.edit(project, name, text="worded meanwhile by a worker")
@@ -264,6 +265,25 @@ def test_a_choice_about_what_changed_meanwhile_is_not_carried_out(shared: Shared
     assert "Nothing was overwritten" in words
     with shared.opened() as project:
         assert _texts(project)[name] == "worded meanwhile by a worker"
+
+
+def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
+    """And nothing else."""
+    with shared.opened() as project:
+        kept = _add(project, "taught by a person")
+        for text in ("taught first", "taught second"):
+            with project.store.write(project.key) as book:
+                book.draft.add(KeyPoint(text.replace("taught ", "tau-"), text, PATTERNS))
+                number = book.commit("learn", text, origin=RevisionOrigin("taught-0001")).revision
+
+    _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
+
+    with shared.opened() as project:
+        texts = _texts(project)
+        assert kept in texts
+        assert not [text for text in texts.values() if text in ("taught first", "taught second")]
+    again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
+    assert "Nothing that was learned from session taught-0001 is still in force" in again
 
 
 def test_the_playbook_as_it_was_names_the_command_that_restores_it(shared: SharedPages) -> None:
@@ -286,7 +306,7 @@ def test_what_is_no_revision_has_a_page_that_says_so(shared: SharedPages, path: 
     assert 'role="alert"' in answer.body
     assert "/history?" in answer.body
     if not path.startswith("/history/at"):
-        assert shared.visitor.send(path).status == 404
+        assert shared.visitor.send(path, do="undo").status == 404
 
 
 def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
@@ -295,6 +315,7 @@ def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
         _add(project, "stays whatever is sent")
         last = last_revision(project)
 
+    assert shared.visitor.send(f"/history/{last}", do="erase").status == 409
     for page in ("0", "-1", "x", "9" * 30):
         assert shared.visitor.see(f"/history/{last}", page=page).status == 200
         assert shared.visitor.see("/history/at", page=page).status == 200
@@ -311,7 +332,7 @@ def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
     assert "There are no differences." in visitor.see("/history/diff", **{"from": "0"}).body
     assert "No proposal waits for you." in visitor.see("/review").body
     assert visitor.see("/history/1").status == 404
-    assert visitor.send("/history/1").status == 404
+    assert visitor.send("/history/1", do="undo").status == 404
 
 
 def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages) -> None:

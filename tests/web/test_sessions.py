@@ -164,7 +164,6 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
         assert text in answer.body
     assert f"retire none; reason: {ESCAPED}" in answer.body
     assert "type&#34;" not in answer.body
-    assert "<code>playbook undo --session ID</code>" in site.visitor.see("/sessions/session-007").body
     assert "1 model call, 1,117 tokens, $0.2500." in " ".join(site.visitor.see("/sessions/session-007").body.split())
 
 

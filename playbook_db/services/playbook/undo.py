@@ -58,8 +58,7 @@ def undo(
     Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
-        if was is not None and book.revision != was:
-            raise errors.PlaybookChangedError(book.revision)
+        _refuse_other(book, was)
         chosen = _chosen(book, revisions)
         undone = _undo(book, chosen, _description(book, chosen), prefer=prefer)
     return _with_what_is_elsewhere(project, undone)
@@ -67,13 +66,14 @@ def undo(
 
 @retry_on_conflict
 def undo_session(
-    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False
+    project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
     """Undo all revisions that were learned from a session, or none of them. *session* is the beginning of its id.
     Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError."""
     results: list[UndoResult] = []
     session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
+        _refuse_other(book, was)
         session_id = find_session(book, session)
         for revisions in _neighbours(_in_force(book, session_id)):
             # Each undo needs the result of the one before.
@@ -149,6 +149,11 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
             raise errors.PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
+
+
+def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
+    if was is not None and book.revision != was:
+        raise errors.PlaybookChangedError(book.revision)
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
