@@ -38,7 +38,7 @@ _BOTH = (
     "list +", "list --retired +", "list --proposed +", "list --sort votes +", "list --sort used -n 3 +", "log +",
     "log NAME +", "log --source learn +", "show NAME +", "show NUMBER +", "why NAME +", "stats +", "search WORD +",
     "at NUMBER +", "diff NUMBER +", "review +", "dedup +", "undo NUMBER --dry-run +",
-    "prune --dry-run +", "forget NAME --dry-run +", "export",
+    "prune --dry-run +", "restore --at NUMBER --dry-run +", "forget NAME --dry-run +", "export",
     "export --layout flat --extra", "export --markdown", "at NUMBER --render",
 )  # fmt: skip
 _READS = (

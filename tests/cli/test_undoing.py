@@ -118,6 +118,7 @@ def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
     assert playbook("list").out == before
     assert playbook("undo").code == 0
     assert playbook("list").out == after
+    assert playbook("restore", "--at", "2020-01-01", "--dry-run").out.startswith("undid revisions 1 to 5 ")
     assert "there is nothing to undo after revision 5" in playbook("restore", "--at", "now").err
 
 
@@ -149,6 +150,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
         (("undo", "yesterday"), 1, "a range like 3..8"),
         (("undo", "--ours", "--theirs"), 2, "not both"),
         (("restore",), 2, "NAME of a key point, --at, or both"),
+        (("restore", "oth-001", "--dry-run"), 2, "--dry-run needs --at"),
         (("restore", "--at", "some day"), 1, "is not a revision or a time"),
     ],
     ids=str,

@@ -45,7 +45,7 @@ _LOOKS = (
     ("list",), ("list", "--retired"), ("list", "--proposed"), ("list", "--sort", "votes"), ("list", "--sort", "age"),
     ("show", "ONE"), ("why", "ONE"), ("log",), ("log", "ONE"), ("stats",), ("sessions",), ("jobs", "--all"),
     ("review",), ("dedup",), ("diff", "1"), ("search", "rule", "says"), ("render",), ("undo", "--dry-run"),
-    ("prune", "--dry-run"), ("status",),
+    ("prune", "--dry-run"), ("status",), ("restore", "--at", "1", "--dry-run"),
 )  # fmt: skip
 
 _USER = ((), ("--user",))  # what a command is told so that it means the user's own playbook

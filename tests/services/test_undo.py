@@ -295,6 +295,7 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
     undone = go_back(project, "2026-03-01T13:30:00+00:00")
     assert undone.message == "undid revision 3 (all after revision 2)"
     assert now(project) == at(project, 2)
+    assert go_back(project, "r1", dry_run=True).message == "undid revisions 2 to 4 (all after revision 1)"
     assert go_back(project, "0").result.revision == 5
     assert now(project) == at(project, 0)
     assert go_back(project, "5").result.notes == ["there is nothing to undo after revision 5"]

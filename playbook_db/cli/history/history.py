@@ -219,16 +219,19 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 @click.option(
     "--at", "moment", metavar="REV|TIME", help="Restore the point as it was then; without NAME, the whole playbook."
 )
+@dry_run_option
 @as_json
-def restore(names: tuple[str, ...], moment: str | None) -> None:
+def restore(names: tuple[str, ...], moment: str | None, dry_run: bool) -> None:
     """Bring back retired key points, or an earlier state.
 
     A point comes back with its last text and votes. With --at, it gets the text and the votes that it had at REV or
-    TIME. With --at and no NAME, the whole playbook is restored; playbook undo can undo that. To see first what would
-    change, use playbook diff. To replace the whole database with a backup, use playbook restore-backup.
+    TIME. With --at and no NAME, the whole playbook is restored: --dry-run shows first what would change, and playbook
+    undo can undo it. To replace the whole database with a backup, use playbook restore-backup.
     """
     if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
+    if dry_run and (names or moment is None):
+        raise click.UsageError("--dry-run needs --at, and no NAME.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes at most one NAME.")
     with opened(*names, may_be_new=True) as project:
@@ -237,7 +240,8 @@ def restore(names: tuple[str, ...], moment: str | None) -> None:
         from playbook_db.services.playbook import undo as undo_service
 
         if not names:
-            _print_undone(undo_service.go_back(project, moment or ""), dry_run=False)
+            undone = undo_service.go_back(project, moment or "", dry_run=dry_run)
+            _print_undone(undone, dry_run=dry_run)
             return
         if moment is None:
             revised = edit.restore(project, *names)

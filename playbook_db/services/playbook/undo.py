@@ -118,9 +118,9 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 
 @retry_on_conflict
-def go_back(project: Project, moment: str) -> UndoResult:
+def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
     """Restore the playbook as it was at *moment*, a revision or a time. All later revisions are undone."""
-    with project.store.write(project.key) as book:
+    with project.store.write(project.key, dry_run=dry_run) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
         if revision == book.revision:
             note = f"there is nothing to undo after revision {revision}"
