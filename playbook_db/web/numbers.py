@@ -135,8 +135,11 @@ def _costs(numbers: Trends) -> Picture:
         words = f"{chart.text(total)} since {costs[0][0]}, at most {chart.text(chart.largest)} on one day."
     elif costs:
         words = "The prices of the models that were called are unknown."
-    days = [day for day in reversed(numbers.days) if day.calls]
-    rows = [(day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd)) for day in days]
+    rows = [
+        (day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd) if day.cost_usd else "–")
+        for day in reversed(numbers.days)
+        if day.calls
+    ]
     return Picture("cost", chart, words, ("Day (UTC)", "Calls", "Tokens", "Cost"), rows)
 
 

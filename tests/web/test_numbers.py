@@ -13,6 +13,7 @@ from playbook_db.domain.sections import OTHERS
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.services.reading import statistics, trends
+from playbook_db.store.playbook.learning import Call
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, Visitor, served
 
@@ -85,6 +86,27 @@ def test_fewer_than_three_values_are_no_chart(tmp_path: Path) -> None:
     assert "1 helpful and 0 harmful votes since" in before.body
     assert before.body.count("A chart appears here once there are three values.") == 1
     assert [row[1:] for row in _table(before, "Helpful and harmful by week")] == [["1", "0"]]
+
+
+def test_days_are_listed_though_no_price_is_known(tmp_path: Path) -> None:
+    """With their calls and tokens, and a dash in place of the cost."""
+    home, folder = tmp_path / "home", tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
+        project = Project.in_folder(store, str(folder))
+        with project.store.write(project.key) as book:
+            book.add_call(Call("reflect", "a-model-of-ours", 1_200, 34, 0, None, 900), session_id="one")
+        with served(folder, home) as address:
+            visitor = Visitor(address)
+            visitor.open()
+            unpriced = visitor.see("/numbers")
+            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(days=1)) as book:
+                book.add_call(Call("reflect", "claude-sonnet-4-5", 1_000, 10, 0, 0.25, 900), session_id="one")
+            priced = visitor.see("/numbers")
+
+    assert "The prices of the models that were called are unknown." in unpriced.body
+    assert [row[1:] for row in _table(unpriced, "Cost a day")] == [["1", "1,234", "–"]]
+    assert [row[1:] for row in _table(priced, "Cost a day")] == [["1", "1,234", "–"], ["1", "1,010", "$0.25"]]
 
 
 def test_a_column_tells_its_values_where_somebody_points_at_it(site: tuple[Visitor, Project]) -> None:
