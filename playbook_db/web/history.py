@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import PlaybookChangedError, PlaybookError, UndoCollisionError
+from playbook_db.errors import PlaybookChangedError, PlaybookError, Remedy, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.store.quick_sql import SOURCES
@@ -68,12 +68,14 @@ def playbook_at(request: PageRequest) -> Response:
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
     then = history.at(request.project, when)
     points = then.playbook.points
+    of = ("--user",) if request.project.is_users else ("--project", request.project.own.key)
     return request.page(
         "at.html",
         title=f"The playbook at revision {then.revision}",
         when=when,
         examples=EXAMPLES,
         then=then,
+        command=Remedy("{}", (*of, "restore", "--at", f"{then.revision}")),
         last=_last(request),
         points=request.rows_of(points),
         live=len(points),

@@ -287,13 +287,17 @@ def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
 
 
 def test_the_playbook_as_it_was_names_the_command_that_restores_it(shared: SharedPages) -> None:
-    """The last state has nothing to restore."""
+    """For this project, from any folder, with its preview. The last state has nothing to restore."""
     with shared.opened() as project:
         then = _add(project, "restored with all") and last_revision(project)
         _add(project, "lost with the rest")
         last = last_revision(project)
+        _add(Project.of_user(project.store), "restored in all projects")
 
-    assert f"playbook restore --at {then}" in _seen(shared.visitor.see(f"/history/at/{then}"))
+    words = _seen(shared.visitor.see(f"/history/at/{then}"))
+    command = f"playbook --project {shared.folder} restore --at {then}"
+    assert f"what restoring this playbook would change: {command} --dry-run To restore it: {command} What" in words
+    assert "playbook --user restore --at 0 --dry-run" in _seen(shared.visitor.see("/history/at/0", project="user"))
     assert "restore --at" not in _seen(shared.visitor.see(f"/history/at/{last}"))
 
 
