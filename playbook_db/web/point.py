@@ -117,6 +117,8 @@ def _promote(request: PageRequest, name: str) -> None:
     move = promotion.promote(request.project, name, keeps=bool(request.form.get("keep")))
     request.say(f"{move.copy} is the copy of {name}", move.copied, project=request.project.playbooks()[-1])
     request.say(f"retired {name}", move.retired)
+    if move.copied is None:
+        request.say_all(move.notes)
 
 
 def _guard(request: PageRequest, name: str) -> None:

@@ -368,6 +368,7 @@ def test_a_point_moves_into_the_users_own_playbook(site: Site) -> None:
     assert f"retired {name} (revision" in said(promoted)
     assert "project=user" in promoted.body
     copy = re.findall(r"uoth-\d+", said(promoted))[0]
+    assert f"{name} was promoted to {copy} before" in said(site.do(name, "promote"))
     elsewhere = site.see(f"/points/{copy}", project=str(site.folder))
     assert (elsewhere.status, "project=user" in elsewhere.headers["location"]) == (303, True)
     voted = site.do(copy, "helpful")  # the form's address names the project
