@@ -10,12 +10,13 @@ from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes
+from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history, statistics
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _UUID_LENGTH = 36  # characters
 _TITLE_CHARS = 80
@@ -60,11 +61,24 @@ def show_session(request: PageRequest) -> Response:
     )
 
 
-def retry(request: PageRequest) -> Response:
-    """Retry all failed and waiting jobs, of all projects."""
-    count = queue.retry_all(request.project.own.store)
-    queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
-    return request.back("sessions", notice=queued if count else "No job waits, and none failed.")
+def change(request: PageRequest) -> Response:
+    """Retry one job or all jobs, or remove one job."""
+    own, action = request.project.own, request.form.get("do", "")
+    number = as_number(request.form.get("id", "")) or 0
+    if action == "retry-all":
+        count = queue.retry_all(own.store)
+        queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
+        return request.back("sessions", notice=queued if count else "No job waits, and none failed.")
+    if action == "retry":
+        is_done, done = queue.retry(own.store, own.key, number), f"queued. {_BEGIN}"
+    elif action == "drop":
+        is_done, done = queue.drop(own.store, own.key, number), "removed."
+    else:
+        raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
+    if not is_done:
+        problem = f"This project has no failed or waiting job {number}."
+        raise PlaybookError(problem, Remedy("See them with: {}", ("jobs",)))
+    return request.back("sessions", notice=f"Job {number} is {done}")
 
 
 def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
@@ -84,6 +98,6 @@ _BEGIN = "The next session starts the work; to start it now: playbook work"
 
 ROUTES: Routes = {
     ("GET", "/sessions"): list_sessions,
-    ("POST", "/sessions"): retry,
+    ("POST", "/sessions"): change,
     ("GET", "/sessions/{session:path}"): show_session,
 }

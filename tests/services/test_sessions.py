@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
@@ -58,7 +59,7 @@ def test_one_session_is_found_by_its_id(learned: Project) -> None:
             history.session_details(learned, other, most=10)
 
 
-def test_jobs_that_are_not_done_come_oldest_first(project: Project) -> None:
+def test_jobs_that_failed_come_first_then_the_oldest(project: Project) -> None:
     """As many as asked for, with how many there are in each state; those that are done, and other projects', are left
     out."""
     store = project.store
@@ -73,4 +74,8 @@ def test_jobs_that_are_not_done_come_oldest_first(project: Project) -> None:
 
     assert [job.transcript_path for job in found] == ["/transcript-1", "/transcript-2"]
     assert sum(counts.values()) == 3
-    assert second is not None
+    assert second
+    with store.transaction() as connection:
+        connection.execute(sql("UPDATE jobs SET state = 'failed' WHERE transcript_path = '/transcript-3'"))
+    found, _ = queue.open_jobs(store, project.key, most=2)
+    assert [job.transcript_path for job in found] == ["/transcript-3", "/transcript-1"]

@@ -434,16 +434,20 @@ def states(seen: Seen) -> dict[int, str]:
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 @pytest.mark.smoke
-def test_what_failed_is_tried_again(seen: Seen, axe: str, by: str) -> None:
-    """By one button for all jobs."""
+def test_what_failed_is_tried_again_or_removed(seen: Seen, axe: str, by: str) -> None:
+    """Each job by buttons of its own, which say to a screen reader which one they mean."""
     number = a_failed_job(seen, f"failed-{by}")
     seen.go("/sessions")
     assert "the model was away" in seen.text
     assert browser.audit(seen.driver, axe) == []
-    act = seen.click if by == "mouse" else seen.press
-    act("Retry all failed and waiting jobs, in all projects")
-
-    assert states(seen)[number] == "queued"
+    for label, outcome in ((f"Try again job {number}", "queued"), (f"Remove job {number}", None)):
+        button = seen.driver.find_element(By.CSS_SELECTOR, f"button[aria-label='{label}']")
+        if by == "mouse":
+            seen.and_wait(button.click)
+        else:
+            seen.tab_to_element(button)
+            seen.and_wait(lambda: seen.keys(Keys.ENTER))
+        assert states(seen).get(number) == outcome
 
 
 @pytest.mark.smoke

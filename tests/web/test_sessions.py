@@ -215,7 +215,7 @@ def test_sessions_with_and_without_the_playbook_stand_side_by_side(site: Site) -
 
 
 def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None:
-    """By one button; so is what waits through no fault of its own."""
+    """By a button each; so is what waits through no fault of its own."""
     with site.jobs(4) as (failed, held, waiting, running):
         with open_store(site.url) as store:
             by_id = {job.id: job._replace(attempts=1) for job in queue.list_jobs(store)}
@@ -230,24 +230,40 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
         assert "\x1b" not in told[f"Session job-{failed}"][4]
         assert ESCAPED in told[f"Session job-{failed}"][4]
+        assert told[f"Session job-{failed}"][5] == "Try again Remove"
         assert told[f"Session job-{held}"][4].startswith("waits: today&#39;s budget is spent Next try: 2099")
-        assert told[f"Session job-{waiting}"][4:] == [""]
+        assert told[f"Session job-{waiting}"][4:] == ["", "Remove"]
 
-        assert site.visitor.send("/sessions").status == 303
-        assert "2 jobs queued, of all projects." in site.visitor.see("/sessions").body
-        assert [site.state(each) for each in (failed, held)] == ["queued", "queued"]
-        assert site.visitor.send("/sessions").status == 303
+        assert site.visitor.send("/sessions", do="retry", id=failed).status == 303
+        assert f"Job {failed} is queued." in site.visitor.see("/sessions").body
+        assert site.state(failed) == "queued"
+        assert site.visitor.send("/sessions", do="retry-all").status == 303
+        assert "1 job queued, of all projects." in site.visitor.see("/sessions").body
+        assert site.visitor.send("/sessions", do="retry-all").status == 303
         assert "No job waits, and none failed." in site.visitor.see("/sessions").body
 
 
-def test_of_many_jobs_the_oldest_are_listed(site: Site) -> None:
-    """The others by the command that the page names."""
-    with site.jobs(60):
+def test_a_job_is_removed_or_was_already(site: Site) -> None:
+    """What isn't there, or is no number, is told; nothing breaks."""
+    with site.jobs(1) as (number,):
+        assert site.visitor.send("/sessions", do="drop", id=number).status == 303
+        assert f"Job {number} is removed." in site.visitor.see("/sessions").body
+        for form in ({"do": "drop", "id": number}, {"do": "retry", "id": "x"}, {"do": "retry"}, {"do": "?"}, {}):
+            assert site.visitor.send("/sessions", **form).status == 409
+
+
+def test_of_many_jobs_the_first_are_listed(site: Site) -> None:
+    """Those that failed among them; the others by the command that the page names."""
+    with site.jobs(60) as numbers:
+        with open_store(site.url) as store, store.transaction() as connection:
+            connection.execute(sql(f"UPDATE jobs SET state = 'failed' WHERE id = {numbers[-1]}"))
         answer = site.visitor.see("/sessions")
 
-        assert "60 waiting" in answer.body
-        assert len(_rows(answer, "Waiting and failed jobs")) == 50
-        assert "These are the oldest 50 jobs." in answer.body
+        assert "59 waiting" in answer.body
+        rows = _rows(answer, "Waiting and failed jobs")
+        assert [row[0] for row in rows][:2] == [f"Session job-{number}" for number in (numbers[-1], numbers[0])]
+        assert len(rows) == 50
+        assert "These are the first 50 jobs." in answer.body
         assert "<code>playbook jobs</code>" in answer.body
 
 

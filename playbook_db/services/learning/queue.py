@@ -85,10 +85,10 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
 
 
 def open_jobs(store: Store, key: str, *, most: int) -> tuple[Collection[Job], Mapping[str, int]]:
-    """Return the oldest *most* waiting, running and failed jobs of the project *key*, and the number of jobs in each
-    state."""
+    """Return at most *most* failed, waiting and running jobs of the project *key*: the failed ones first, then the
+    oldest. Also return the number of jobs in each state."""
     with store.snapshot() as connection:
-        unfinished = jobs.read_open(connection, key)
+        unfinished = sorted(jobs.read_open(connection, key), key=lambda job: job.state != "failed")
     return unfinished[:most], Counter(job.state for job in unfinished)
 
 
