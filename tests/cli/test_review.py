@@ -229,7 +229,7 @@ def test_in_an_editor_deleting_rejects_and_rewording_accepts(
         ("text = None; path.write_bytes(b'\\xff\\xfe\\xfa')", 1, "can't decode"),
         ("text = None; path.unlink()", 1, "editor failed"),
         ("text = text.replace('wait p1', 'accept p1'); path.write_text(text); sys.exit(3)", 1, "editor failed"),
-        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "is not part of a proposal"),
+        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'reject p2 ')", 1, "delete all its lines"),
         ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "is not part of a proposal"),
         ("text += 'accept p1\\n'", 1, "is there twice"),
         ("text += 'accept p17\\n'", 1, "is not a waiting proposal"),

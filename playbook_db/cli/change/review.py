@@ -304,7 +304,7 @@ def _read_edited(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
             if lines is None or not line[0].isspace():
                 raise PlaybookError(
                     f"Line {place} is not part of a proposal. A proposal begins with `wait` or `accept` and its "
-                    "number, and its text is indented. Nothing was decided."
+                    "number, and its text is indented. To reject one, delete all its lines. Nothing was decided."
                 )
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:
