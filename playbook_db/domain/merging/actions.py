@@ -21,7 +21,11 @@ class RecordedActions:
     items: int = 0
 
     def and_then(
-        self, changes: Iterable[Change], votes: Iterable[Vote], skipped: Iterable[Skipped], items: int
+        self,
+        changes: Iterable[Change] = (),
+        votes: Iterable[Vote] = (),
+        skipped: Iterable[Skipped] = (),
+        items: int = 0,
     ) -> "RecordedActions":
         """Return a copy with further actions. The indices of *skipped* count within the new *items*."""
         placed = (replace(each, index=each.index + self.items) for each in skipped)

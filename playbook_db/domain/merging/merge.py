@@ -267,12 +267,14 @@ def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tup
 
 def without_erased_header(base: Header, theirs: Header) -> Header:
     """Replace each key or value in *theirs* that may contain a text erased from *base* with the one in *base*."""
-    erased = {encoded({key: value}): (key, value) for key, value in base.fields}
+    known = dict(base.fields)
+    if MARK not in encoded(known):
+        return theirs
     fields: dict[str, Any] = {}
     for key, value in theirs.fields:
-        text = encoded({key: value})
-        key, value = next((erased[ours] for ours in erased if may_be_original(text, ours)), (key, value))
-        fields[key] = value
+        ours = [key] if key in known else [other for other in known if may_be_original(key, other)]
+        same = next((other for other in ours if _is_unchanged(value, known[other], has_name=other == key)), None)
+        fields[key if same is None else same] = value if same is None else known[same]
     return Header(tuple(fields.items()), theirs.final_newline)
 
 
@@ -306,6 +308,12 @@ def may_be_original(text: str, erased: str) -> bool:
 
 def _known(retired: Retired, playbook: Playbook) -> dict[str, KeyPoint]:
     return {**{name: each.point for name, each in retired.items()}, **playbook.by_name}
+
+
+def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
+    """Return whether *known* may be *value* after an erasure. If their keys differ, equal values suffice."""
+    theirs, ours = encoded(value), encoded(known)
+    return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
 def _next_match(alike: dict[str, list[str]], text: str) -> str | None:
