@@ -46,7 +46,7 @@ class Dialect(Protocol):
     def broken_references(self, connection: Connection) -> list[str]:
         return []
 
-    def lock_playbook(self, connection: Connection, key: str) -> int | None: ...
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None: ...
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
         """Lock the playbook *number* on a server, and return the row for *question*, all in one round trip."""
         return None

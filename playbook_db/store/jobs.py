@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, true, update
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
@@ -13,6 +13,7 @@ from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_sql.ADD_JOB)
 _OPEN = ("queued", "running", "failed")
+_MOST_LOOKED_AT = 50  # projects with a due job, before one is claimed
 _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "key")]
 
 
@@ -37,14 +38,30 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
     """Mark the oldest due job as running until *lease_until*, and return it. Return None if no job is due.
 
     Ignored projects and projects with a running job are skipped. Claiming locks the playbook, so no two workers get the
-    same job. If another worker got it first, look again.
+    same job.
     """
     due = _is_due(now)
-    while waiting := _read(connection, due, limit=1):
-        if _is_still(connection, waiting[0], due):
-            running = {"state": "running", "lease_until": lease_until, "not_before": None, "error": None}
-            _update(connection, waiting[0], attempts=jobs.c.attempts + 1, **running)
-            return waiting[0]
+    if dialect_of(connection).is_shared:
+        due &= playbooks.c.key == _lock_first(connection, due)
+    for job in _read(connection, due, limit=1):
+        running = {"state": "running", "lease_until": lease_until, "not_before": None, "error": None}
+        _update(connection, job, attempts=jobs.c.attempts + 1, **running)
+        return job
+    return None
+
+
+def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
+    """Lock the project with the oldest *due* job, and return its key. Wait only if every such project is locked."""
+    waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
+    waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
+    keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()
+    for waits in (False, True):
+        for key in keys:
+            with connection.begin_nested() as attempt:
+                locked = dialect_of(connection).lock_playbook(connection, key, waits=waits)
+                if locked and _read(connection, due & (playbooks.c.key == key), limit=1):
+                    return str(key)
+                attempt.rollback()  # releases the lock
     return None
 
 

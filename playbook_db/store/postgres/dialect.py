@@ -37,6 +37,7 @@ _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postg
 _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _VERSION = """
 SELECT max(version_num) AS version,
@@ -224,17 +225,17 @@ class PostgresDialect(Dialect):
             with self._engine.begin() as connection:
                 return distributed.spread(connection, self)
 
-    def lock_playbook(self, connection: Connection, key: str) -> int | None:
-        """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number, or
-        None if the playbook doesn't exist."""
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
+        """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
+        Return None if the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
             return None
-        of_playbook = {"playbook_id": number}
-        if not connection.execute(_LOCK, of_playbook).first():
-            connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
-            connection.execute(_LOCK, of_playbook)
-        return int(number)
+        lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": number}
+        if connection.execute(lock, of_playbook).first():
+            return int(number)
+        connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
+        return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
         """Lock the playbook *number*. Return the row that answers *question*, or None if the playbook has no row in

@@ -224,7 +224,7 @@ class SqliteDialect(Dialect):
 
     # Queries.
 
-    def lock_playbook(self, connection: Connection, key: str) -> int | None:
+    def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
         """Return the number of the playbook *key*, or None if it doesn't exist. Add its row in `heads` if needed. The
         transaction has already locked the whole database."""
         playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
