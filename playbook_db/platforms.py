@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import IO, Any, NoReturn
 
 SYSTEM = sys.platform  # linux, darwin, win32, ...
+_PATH_BYTES = 1024  # the longest path that macOS returns
 
 
 def unsupported() -> "str | None":
@@ -122,6 +123,25 @@ def end_group(leader: int) -> None:
     import signal
 
     os.killpg(leader, signal.SIGKILL)
+
+
+def as_spelled(path: str) -> str:
+    """Return *path* with the capitals and accents that the file system has. Other spellings may mean the same file."""
+    import fcntl
+
+    get_path = getattr(fcntl, "F_GETPATH", None)
+    if get_path is None:
+        return path
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return path
+    try:
+        return os.fsdecode(fcntl.fcntl(handle, get_path, bytes(_PATH_BYTES)).partition(b"\0")[0])
+    except OSError:
+        return path
+    finally:
+        os.close(handle)
 
 
 def _become(command: "Sequence[str]", environment: "Mapping[str, str]") -> "NoReturn":

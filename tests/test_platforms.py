@@ -98,6 +98,23 @@ def test_the_database_is_on_the_disk_as_macos_means_it(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
 
 
+def test_a_folder_that_a_person_names_is_spelled_as_the_disk_has_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    playbook: Playbook,  # noqa: F811
+) -> None:
+    """`~/shop` and `~/Shop` are one folder where capitals don't count, and one playbook. Here they do count."""
+    for name in ("other case", "Café"):
+        (tmp_path / name).mkdir()
+    spelled = os.fsencode(tmp_path / "Café") + b"\0"
+    assert platforms.as_spelled("other case") == "other case"
+
+    monkeypatch.setattr(fcntl, "F_GETPATH", 50, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command, buffer: spelled.ljust(len(buffer), b"\0"))
+    assert platforms.as_spelled(str(tmp_path / "nothing here")) == str(tmp_path / "nothing here")
+    assert f"of {tmp_path}/Café\n" in playbook("--project", str(tmp_path / "other case"), "add", "boats float").out
+
+
 @pytest.mark.slow
 def test_a_lock_of_bytes_is_whole_or_not_there(tmp_path: Path) -> None:
     """Where the second range is another's, the first is free again."""

@@ -179,7 +179,7 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """
-    ctx.obj = {"project": project, "db": db, "is_user": is_user}
+    ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
     if ctx.invoked_subcommand is None:
         importlib.import_module("playbook_db.cli.look.status").print_overview()  # that module imports this one
         click.echo()
