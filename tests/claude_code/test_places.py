@@ -455,6 +455,7 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
         (USER, "use uv, not pip"),
         (TESTS, "1 failed"),
         (USER, "no, never\nbe careful"),
+        (USER, "write the test first"),
         (FETCHED, reason.strip()),
         (FETCHED, "<bash-input>cargo test</bash-input>"),
         (TESTS, "<bash-stdout>9 passed</bash-stdout><bash-stderr></bash-stderr>"),

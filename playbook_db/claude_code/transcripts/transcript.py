@@ -48,6 +48,7 @@ _STOPPED = (
     "The user doesn't want to take this action",
     INTERRUPTED,
 )
+_REJECTED = re.compile(r"The user doesn't want to proceed with this tool use\..{0,200}? the user said:\n", re.DOTALL)
 
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _MAX_TOKENS = 10**9  # of a message; a larger number is wrong
@@ -419,9 +420,11 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
         decided_by = _decision(content, "reject")
         may_be_users = decided_by[:5] in ("", "user_")  # in print mode nobody is there
         is_denied = content.get("toolDenialKind") == "user-rejected" and may_be_users
+        is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
         if is_error and (decided_by == "user_reject" or content.get("holdsPersonsWords") is True):
             user_text = _string(content.get("userFeedback"))
-        is_clients = call is not None and call.tool[:5] != "mcp__"
+        elif is_error and is_clients and not decided_by:  # a client that keeps no decisions
+            user_text = text[match.end() :] if (match := _REJECTED.match(text)) else user_text
         is_stopped = is_error and (is_denied or (is_clients and may_be_users and text.startswith(_STOPPED)))
         yield Part("result", _news(text, is_error, call), is_error, user_text, call, is_stopped)
     elif kind and kind != "redacted_thinking":
