@@ -406,11 +406,7 @@ def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: s
 @pytest.mark.parametrize(
     ("change", "told", "is_away"),
     [
-        (
-            {"host": "/proc/nowhere"},
-            r"can't be reached \(.*No such file.*\)\. Nothing was changed\. Try again, or check the address",
-            True,
-        ),
+        ({"host": "/proc/nowhere"}, r"can't be reached \(.*No such file.*\)\. Nothing was changed\. Try again, or check the address", True),
         (
             {"database": "nix"},
             r"/nix\?host=.*: the server has no such database\. Ask for one, or create it: createdb",
