@@ -141,7 +141,7 @@ def test_a_command_that_writes_says_that_the_server_is_silent(
     done = playbook("vote", "pat-001", "helpful")
 
     assert (done.code, done.out) == (1, ""), done.err
-    assert "can't be reached (no answer for 0.5 s). Nothing was changed. Try again, or" in done.err
+    assert "was lost (no answer for 0.5 s). Nothing was changed; try again." in done.err
     assert done.err.count("\n") == 1
     assert [point.helpful for point in read_playbook(shared).points] == [0] * 5
 

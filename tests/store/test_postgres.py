@@ -242,7 +242,7 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
                     other.execute("SELECT pg_terminate_backend(%s)", [pid])
                 book.commit("edit", "the other half", even_if_unchanged=True)
 
-        with pytest.raises(ServerAwayError, match=r"(is being shut down|can't be reached) .* Try again"):
+        with pytest.raises(ServerAwayError, match=r"is being shut down .* Try again|was lost .* Nothing was changed"):
             lose_it()
 
         assert [point.name for point in read_playbook(project).points] == ["oth-001"]
@@ -372,7 +372,7 @@ def test_a_client_that_does_nothing_for_too_long_is_told_that_it_lost_the_server
                 time.sleep(0.3)
                 book.commit("edit", "too late", even_if_unchanged=True)
 
-        with pytest.raises(ServerAwayError, match=r"can't be reached .*\. Nothing was changed\. Try again, or"):
+        with pytest.raises(ServerAwayError, match=r"The connection to .* was lost .* Nothing was changed; try"):
             sleep()
 
 
@@ -406,7 +406,7 @@ def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: s
 @pytest.mark.parametrize(
     ("change", "told", "is_away"),
     [
-        ({"host": "/proc/nowhere"}, r"can't be reached \(.*No such file.*\)\. Nothing was changed\. Try again, or check the address", True),
+        ({"host": "/proc/nowhere"}, r"can't be reached \(.*No such file.*\)\. Check the address", True),
         (
             {"database": "nix"},
             r"/nix\?host=.*: the server has no such database\. Ask for one, or create it: createdb",

@@ -48,11 +48,17 @@ _BY_TEXT = (
     (r"the database system is (starting|shutting|in recovery)", "57P03"),
 )  # fmt: skip
 # The server can't be used at present: connection lost, no room, shutdown.
-_AWAY = ("08", "25P03", "25P04", "53", "57P")
+_ENDED = ("08", "25P03", "25P04")
+_AWAY = (*_ENDED, "53", "57P")
 _WRONG = (  # errors in the URL, reported by the library or the server during the connection
     r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
     r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
     r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
+)
+_NEVER_THERE = r"connection failed|connection is bad"
+_LOST = (
+    r"no answer for|closed the connection|connection is lost|connection is closed|consuming input failed|"
+    r"sending .* failed"
 )
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = "55P03"  # lock_not_available
@@ -91,10 +97,10 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
         return ServerError(f"The URL of {where} can't be used as it is ({reply}). Correct the URL where you set it.")
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
-    return ServerAwayError(
-        f"{where} can't be reached ({reply}). Nothing was changed. Try again, or check the address, the server and the "
-        "network."
-    )
+    is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
+    if is_lost and not re.match(_NEVER_THERE, str(error)):
+        return ServerAwayError(f"The connection to {where} was lost ({reply}). Nothing was changed; try again.")
+    return ServerAwayError(f"{where} can't be reached ({reply}). Check the address, the server and the network.")
 
 
 def _state(error: psycopg.Error) -> str:
