@@ -289,7 +289,7 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
         granted = playbook("--db", str(url), "db", "grant", "ben", "reader")
         assert (granted.out, granted.err) == (
             f"ben may read all of {maintenance.location(str(url))}, but write nothing\n",
-            "",
+            "playbook: ben can't log in itself, but its members can (or: ALTER ROLE ben LOGIN)\n",
         )
         again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
         assert again == {

@@ -205,6 +205,8 @@ def test_other_keys_of_entries_are_kept_and_told_of_once(project: Project) -> No
     assert kept["oth-001"]["note"] == "n"  # which has the text "use mypy" here
     assert kept["oth-003"]["weight"] == 7
     later = _read_in(project, _text(a_sections_dict({"OTHERS": [entries[0] | {"tags": ["z"]}]})))
+    with project.store.read(project.key) as book:
+        assert book.source_and_message(book.revision) == ("import", "imported F, with other keys of oth-003")
     assert later.extras == {"oth-003": '{"weight": 7.00, "tags": ["z"]}'}
     edit.retire(project, "oth-003")
     edit.restore(project, "oth-003")

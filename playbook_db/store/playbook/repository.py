@@ -94,6 +94,7 @@ ON CONFLICT (playbook_id, point_id) DO UPDATE SET fields = excluded.fields
 """)
 _MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
 _MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
+_MOST_NAMED = 5  # points with other keys that a revision's message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
             "source": source,
             "actor": self.actor(origin.actor),
             "session_id": origin.session_id,
-            "message": message,
+            "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
             "undoes_from": origin.undone.first if origin.undone else None,
             "undoes_to": origin.undone.last if origin.undone else None,
         }
@@ -427,6 +428,10 @@ def users_key(connection: Connection) -> str:
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """Return the mirrors to keep up to date: the path, the playbook's last revision, and the mirror as last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
+
+
+def _named(names: Mapping[str, object]) -> str:
+    return ", ".join(list(names)[:_MOST_NAMED]) + ", ..." * (len(names) > _MOST_NAMED)
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:

@@ -60,6 +60,7 @@ _LOST = (
     r"no answer for|closed the connection|connection is lost|connection is closed|consuming input failed|"
     r"sending .* failed"
 )
+_EACH_ALONE = "statement pooling mode"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = "55P03"  # lock_not_available
 
@@ -87,6 +88,8 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
         return ConflictError(where)
     if state == _BUSY:
         return DatabaseBusyError(where, patience.lock_s())
+    if _EACH_ALONE in reply:
+        return ServerError(f"{where} is behind a pooler in statement mode ({reply}). Set it to session mode.")
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError

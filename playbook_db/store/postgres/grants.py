@@ -31,7 +31,9 @@ _BEYOND: dict[Right, tuple[str, ...]] = {  # privileges that the right doesn't i
 _LOCK = sql("SELECT pg_advisory_xact_lock(:lock)")
 _GRANTS_LOCK = 0x504C4247  # "PLBG": two grants at once would change the same row of the server's catalog
 _OURS = "quote_ident(current_schema())::regnamespace"
-_ROLE = sql("SELECT oid, rolname, quote_ident(rolname) AS name, rolsuper FROM pg_roles WHERE rolname = :role")
+_ROLE = sql(
+    "SELECT oid, rolname, quote_ident(rolname) AS name, rolsuper, rolcanlogin FROM pg_roles WHERE rolname = :role"
+)
 _OWNER = sql(f"""
 SELECT r.oid, rolname, quote_ident(rolname) AS name, rolsuper, quote_ident(current_schema()) AS schema,
        pg_has_role(current_user, r.oid, 'USAGE') AS is_ours,
@@ -82,6 +84,8 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
     connection.execute(_LOCK, {"lock": _GRANTS_LOCK})
     owner, to = _looked_up(connection, role, right)
     notes = [*_close_schema(connection, owner)]
+    if not to.rolcanlogin:
+        notes.append(f"{role} can't log in itself, but its members can (or: ALTER ROLE {to.name} LOGIN)")
     if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # a member of that role would become a superuser
         _hand_over(connection, owner, to)
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")

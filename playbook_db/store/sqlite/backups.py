@@ -105,6 +105,8 @@ def take_to(path: str, target: str) -> None:
         raise BackupError(f"{target} is a folder. Name a file in it.")
     if os.path.lexists(target):
         raise _already_there(target)
+    if not os.path.isdir(folder):
+        raise BackupError(f"There is no folder {folder}. Create it, or name another file.")
     with copied(path, folder) as partial:
         place(partial, [target])
 
