@@ -36,6 +36,8 @@ _BY_STATE = (
     (("57014",), "{where} ended a statement that took too long ({reply}). Nothing was changed; try again later."),
     (("42P01", "42703", "42883", "42704"), "{where} lacks tables of playbook-db ({reply}). See: playbook db check"),
     (("23PB1",), "{where}: {reply}. Nothing was changed; repair the playbook: playbook --db URL db repair"),
+    (("22021", "22P05"), "{where} stores text in another encoding than UTF-8 ({reply}). Create the database with: "
+                         "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
 # While a connection is being made, the library and poolers report a server's error only by its text.
 _BY_TEXT = (

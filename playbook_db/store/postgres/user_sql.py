@@ -21,6 +21,7 @@ from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
+_WITHOUT_CURSOR = ("explain", "show")  # a cursor doesn't accept these statements
 _ROWS_AT_ONCE = 500
 # With Citus the role stays: Citus would log in to its nodes as `pg_read_all_data`, which can't log in.
 _BOUNDS = sql("""
@@ -32,7 +33,7 @@ FROM pg_roles WHERE rolname = current_user
 # First strings, names, comments and casts, which contain no parameters. Then parameters, and signs that the driver
 # takes for parameters.
 _PARTS = re.compile(
-    r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(%)",
+    r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(:\w+)|(%)",
     re.S,
 )
 _WRITING = re.compile(r'at or near "(insert|update|delete|merge|into|copy|call|do)"', re.IGNORECASE)
@@ -50,29 +51,35 @@ def open_answer(
             connection.execute(_BOUNDS, {"wait": f"{int(timeout_s * 1000)}"})
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-                if not _is_query(query):
+                if not _begins_with(query, (*_QUERIES, *_WITHOUT_CURSOR)):
                     raise QueryRefusedError
                 statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
-                with driver.cursor(name="question") as cursor:
+                with (
+                    driver.cursor()
+                    if _begins_with(query, _WITHOUT_CURSOR)
+                    else driver.cursor(name="question") as cursor
+                ):
                     cursor.execute(statement, {"project": project_key})
                     yield tuple(column.name for column in cursor.description or ()), _rows(cursor, timeout_s)
     finally:
         engine.dispose()
 
 
-def _is_query(query: str) -> bool:
+def _begins_with(query: str, words: tuple[str, ...]) -> bool:
     bare = re.sub(r"\A(\s|--[^\n]*|/\*.*?\*/)*", "", query, flags=re.DOTALL).lower()
-    return bare.startswith(_QUERIES)
+    return bare.startswith(words)
 
 
 def _bound(part: "re.Match[str]") -> str:
-    as_it_is, _, project, percent = part.groups()
+    as_it_is, _, project, unknown, percent = part.groups()
+    if unknown:
+        raise QueryError(f"the parameter {unknown} has no binding")
     if project:
         return "%(project)s::text"
     return "%%" if percent else str(as_it_is).replace("%", "%%")
 
 
-def _rows(cursor: "psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
+def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
     """Yield the rows in batches. The server limits the time of each batch, and this function the sum of these times."""
     remaining_s = timeout_s
     while remaining_s > 0:
