@@ -1,4 +1,4 @@
-"""The canonical sections: their names, slugs and order. The hooks use this module, so it imports nothing."""
+"""The canonical sections: their names, slugs and order. The hooks load this module, so it imports nothing then."""
 
 SECTION_SLUGS = {
     "PATTERNS & APPROACHES": "pat",
