@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 MAGIC = b"SQLite format 3\0"
 INTERIOR_INDEX, INTERIOR_TABLE, LEAF_INDEX, LEAF_TABLE = 0x02, 0x05, 0x0A, 0x0D
 _INTERIOR = (INTERIOR_INDEX, INTERIOR_TABLE)
-_USUAL_PAGE_SIZE = 4096
+_PAGE_SIZES, _USUAL_PAGE_SIZE = {2**n for n in range(9, 17)}, 4096
 _INTEGER_BYTES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # by serial type
 _HEADER_BYTES = 100
 _MAX_COLUMNS = 64
@@ -162,7 +162,8 @@ def page_size_of(data: bytes) -> int:
         return _USUAL_PAGE_SIZE
     (stated,), count = struct.unpack(">H", data[_PAGE_SIZE_PLACE]), _u32(data, _PAGE_COUNTS_PLACE.start)
     stated = 65536 if stated == 1 else stated
-    return stated if data.startswith(MAGIC) and stated * count == len(data) else _USUAL_PAGE_SIZE
+    is_sound = data.startswith(MAGIC) and stated in _PAGE_SIZES and stated * count == len(data)
+    return stated if is_sound else _USUAL_PAGE_SIZE
 
 
 def _start(number: int) -> int:
