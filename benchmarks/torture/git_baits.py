@@ -219,7 +219,7 @@ def ask_all(folder: Path) -> None:
                 ask(here, share=share)
             with suppress(GitError):
                 git.setup_problem(here)
-    git.remote_urls(here)
+    git.remote_url(here)
     git.operation_under_way(here)
     versions = git.MirrorVersions(str(folder / MIRROR), lambda _: times, size_bytes=len(data))
     versions.common(versions.behind(data, "HEAD", before_rebase=True) | {*versions.find(data)})

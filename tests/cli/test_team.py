@@ -110,7 +110,7 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
 def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:
     """Its folder's path would be another for each member."""
     assert "Choose a name with --as NAME" in playbook("team", "join", team_url).err
-    assert "a path differs on each machine" in playbook("team", "join", team_url, "--as", os.getcwd()).err
+    assert "is no path, no URL" in playbook("team", "join", team_url, "--as", os.getcwd()).err
 
 
 def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
