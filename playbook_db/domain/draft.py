@@ -27,6 +27,8 @@ _WORDS = {
     "retire": "retired",
 }  # fmt: skip
 
+_FEW_CHANGES = 50  # if a draft has more changes, reading all points costs less than a query for each
+
 
 def summary(changes: Iterable[Change]) -> str:
     """Return the numbers of *changes* by kind, as in "2 added, 1 retired"."""
@@ -108,8 +110,8 @@ class Draft:
         """Return the first live point with the same normalized text as *text*, or None."""
         same = normalised(text)
         if self._texts is None:
-            source = None if self._has_all_points else self._source
-            like = source.points_like(text) if source is not None else None
+            is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
+            like = self._source.points_like(text) if is_asked and self._source is not None else None
             if like is not None:
                 self._points = {**{point.name: point for point in like}, **self._points}
                 return next((point for point in self._known_points() if normalised(point.text) == same), None)
