@@ -183,9 +183,9 @@ def _is_sound(copy: str) -> bool:
         schema = dialect_for(url).schema_version()
         if schema and schema < SCHEMA:
             migrate.migrate(url)
-    except Exception:  # damaged bytes can break a migration in any way
+        _has_wrong_search(url, rebuild=True)
+    except Exception:  # damaged bytes can break a migration in any way, or have changed a view
         return False
-    _has_wrong_search(url, rebuild=True)
     return not maintenance.check_database(url).problems
 
 

@@ -116,6 +116,16 @@ def test_where_only_an_index_or_the_header_is_damaged_nothing_is_lost(path: Path
         assert Path(repaired.aside).read_bytes() == damaged
 
 
+def test_a_damaged_view_that_the_index_reads_is_replaced(path: Path, project: Project) -> None:
+    """The index no longer matches its source then, but can't be rebuilt from that one; the points stay."""
+    before = _points(project)
+    project.store.close()
+    path.write_bytes(path.read_bytes().replace(b"THEN k.text ELSE", b"THEN k.name ELSE"))
+
+    assert _repair(path).is_damaged
+    assert _points(project) == before
+
+
 def test_without_a_backup_all_points_that_can_be_read_come_in_by_one_revision(path: Path, project: Project) -> None:
     """In their order, with their votes; the retired ones too. That there was a history is said."""
     before, retired = _points(project), list_retired(project)
