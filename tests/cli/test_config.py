@@ -55,7 +55,7 @@ def test_a_value_says_where_it_comes_from(
     assert _one(playbook, name) == ("1", "the environment", "")
     for number, path in enumerate((home / ".claude/settings.json", folder / ".claude/settings.local.json"), 2):
         _put(path, {"env": {name: str(number)}})
-        assert _one(playbook, name) == (str(number), str(path), "")
+        assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
 
 
 def test_set_may_be_said(playbook: Playbook, home: Path) -> None:

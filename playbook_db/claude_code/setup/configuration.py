@@ -1,7 +1,7 @@
 """Reading every setting as this project's sessions have it, with its source, and changing the user's own settings.
 
 In a session, the `env` of the settings files overrides the shell's variables. In a terminal, the shell's variables
-override the `env` of the user's settings.
+override the `env` of the user's settings. A note tells if session and terminal differ.
 """
 
 import json
@@ -136,12 +136,17 @@ def _types(value: str) -> list[str]:
 
 
 def _variable(name: str, default: str, folder: str, waiting: Collection[str]) -> Setting:
+    here = os.environ.get(name, "").strip()
     for path in reversed(registration.settings_files(folder)):
         value = (project_env.env_of(path) or {}).get(name, "").strip()
         if value:
-            waits = name in waiting and path != registration.settings_file("user", folder)
-            return Setting(name, _shown(name, value), path, "not used until: playbook project trust" if waits else "")
-    here = os.environ.get(name, "").strip()
+            is_users = path == registration.settings_file("user", folder)
+            note = f"this terminal has {_shown(name, here) if here else 'none'}"
+            if value == here or (is_users and not here):
+                note = ""
+            if name in waiting and not is_users:
+                note = "not used until: playbook project trust"
+            return Setting(name, _shown(name, value), path, note)
     return Setting(name, _shown(name, here), _ENVIRONMENT) if here else Setting(name, default, _DEFAULT)
 
 
