@@ -12,10 +12,12 @@ from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Model, Prompt, Reply
 
-_NO_MODEL = (
-    "There is no model to ask{}. Install Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE), or set "
-    "AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY. Sessions wait in the queue until then."
-)
+_SET_KEY = "set AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY"
+_ADVICE = {  # for each value of AGENTIC_CONTEXT_BACKEND
+    "": f"Install Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE), or {_SET_KEY}",
+    "api": f"AGENTIC_CONTEXT_BACKEND allows only api. Unset it, or {_SET_KEY}",
+    "cli": "AGENTIC_CONTEXT_BACKEND allows only cli. Unset it, or put `claude` on the PATH, or set PLAYBOOK_CLAUDE",
+}
 _OUTPUT_SHARE = 0.05  # about so many tokens are received for each token sent
 
 
@@ -81,11 +83,11 @@ class _InEnvironment(NamedTuple):
 def _find() -> Model:
     """Return the model that this environment names. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
     backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
-    if backend not in ("", "api", "cli"):
+    if backend not in _ADVICE:
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")
     if backend != "cli" and anthropic_api.key_name():
         return AnthropicModel()
     binary = None if backend == "api" else claude_cli.find_claude()
     if binary is None:
-        raise NoModelError(_NO_MODEL.format(f"; AGENTIC_CONTEXT_BACKEND allows only {backend}" if backend else ""))
+        raise NoModelError(f"There is no model to ask. {_ADVICE[backend]}. Sessions wait in the queue until then.")
     return ClaudeCli(binary)
