@@ -106,6 +106,16 @@ def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: 
     assert client.inject().message == 'playbook: learned "run the tests" [oth-003]'
 
 
+def test_a_proposal_that_waits_is_told_in_a_members_first_session(client: Client, team: Team) -> None:
+    """Unlike the lessons that the team has already learned."""
+    with team.database.write(NAME) as book:
+        book.add_proposal({"text": "a page said"}, "ADD", (), "fetched", "s1")
+    team.fetch()
+
+    assert client.inject().message == "playbook: 1 proposal waits: playbook review"
+    assert client.inject().message == ""
+
+
 def test_a_failure_from_before_joining_is_not_told_again(client: Client, team: Team) -> None:
     """It was told then, as the project's own."""
     client.change(

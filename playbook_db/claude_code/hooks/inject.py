@@ -234,7 +234,7 @@ def _set_up() -> str:
 
 def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
     """Return a line about lessons in the playbook *shown* since the last such line. It also counts failed sessions and,
-    if one is new, waiting proposals. Nothing is news in a member's first session with the team's playbook."""
+    if one is new, waiting proposals. No lesson is news in a member's first session with the team's playbook."""
     name = hook_runner.session_folder_name(book.project.team_name or book.project.key)
     path = os.path.join(_messages_dir(), name[-200:])
     try:
@@ -253,7 +253,7 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     if marks == [learned_to, failed_to, *map(str, shown_to)]:
         return "", _keep_nothing
     if book.project.team_name and not before:
-        return "", lambda: _keep(path, " ".join(marks))
+        learned_to, failed_to = marks[:2]
     since = int(learned_to) if learned_to.isdigit() else 0
     points = hook_sql.learned_points(connection, project.id, since=since)
     parts = []
