@@ -78,7 +78,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
         say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
         say("next: test it with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
     else:
-        say(f"{done.path}: the hooks are registered already; nothing was changed")
+        say(f"{done.path}: the hooks are registered already; nothing was changed. To test them: `playbook doctor`")
     _warn_of_older(folder)
 
 
