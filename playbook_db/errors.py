@@ -240,6 +240,10 @@ class ConsentError(NoModelError):
         )
 
 
+class WithheldError(NoModelError):
+    """A session started the worker, and its project hides values of the user's that are needed."""
+
+
 class PatternError(PlaybookError):
     """A pattern for `forget` isn't a valid regular expression. `place` is the index of the faulty character."""
 

@@ -115,7 +115,7 @@ def user_environment(folder: str) -> "dict[str, str]":
 def job_environment(folder: str) -> "dict[str, str]":
     """Return the environment in which a model is asked about the project in *folder*.
 
-    Raises ConsentError if the user must decide first, NoModelError if a needed value of the user is unknown.
+    Raises ConsentError if the user must decide first, WithheldError if a needed value of the user is unknown.
     """
     from playbook_db import errors  # late: no hook asks a model
 
@@ -139,7 +139,7 @@ def job_environment(folder: str) -> "dict[str, str]":
     environ.update({name: value for name, value in variables.items() if name in names})
     withheld = environ.pop(_WITHHELD, "").split()
     if missing := [name for name in withheld if name not in environ and not (agreed is False and name in pending)]:
-        raise errors.NoModelError(
+        raise errors.WithheldError(
             f"A session started this worker in a project that sets {', '.join(missing)}, which hides your own values "
             "of these variables. The work continues when a session in another project starts a worker."
         )

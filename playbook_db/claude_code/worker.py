@@ -41,6 +41,7 @@ from playbook_db.errors import (
     SettingError,
     TemplateError,
     TimeOverError,
+    WithheldError,
 )
 from playbook_db.files import alone
 from playbook_db.services import maintenance
@@ -64,6 +65,7 @@ _ROUNDS = 3  # how often the spool is read: a job may arrive meanwhile
 _LATE_S = 0.2  # a subagent's transcript, or its last line, may be written so much later
 _WAIT_S = 3600.0  # of a job that is put off; each worker tries it again when it starts
 AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked again in the same run, each machine at its own time
+_OTHER_WORKER_WAIT_S = 60.0  # for a worker that another session starts
 _LAST_LINES = 20  # of the log; a problem in them isn't logged again
 _WAITED_FOR = (
     NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
@@ -331,7 +333,9 @@ def _until(error: PlaybookError) -> str | None:
     """Return the time at which a job is tried again after *error*. None means that the next worker tries it."""
     if isinstance(error, BudgetError):
         return error.until
-    return None if isinstance(error, TimeOverError) else queue.later(_WAIT_S)
+    if isinstance(error, TimeOverError):
+        return None
+    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
 
 
 def _transcripts_of(path: str) -> list[str]:

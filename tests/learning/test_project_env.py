@@ -168,6 +168,8 @@ def test_where_the_user_s_own_address_is_covered_up_another_project_waits(
     assert _jobs(client)["another"][0] == "queued"
     assert "ANTHROPIC_BASE_URL, which hides your own values" in _jobs(client)["another"][1]
     assert client.rows("SELECT attempts FROM jobs WHERE state = 'queued'") == [(0,)]
+    (waits_until,) = client.rows("SELECT not_before FROM jobs WHERE state = 'queued'")
+    assert waits_until[0] < queue.later(61.0)  # another session may start a worker soon
 
 
 def test_a_project_s_own_job_has_what_it_brings(
