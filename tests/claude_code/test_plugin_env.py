@@ -30,7 +30,7 @@ if [ "$1" = venv ]; then
     cat > "$target/bin/python" <<'END'
 #!/bin/sh
 if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > "{calls}.worker"; exit 0; fi
-case "$*" in *"import alembic"*) {trial};; esac
+case "$*" in *"import mcp"*) exit 0;; *"import alembic"*) {trial};; esac
 exec "{python}" "$@"
 END
     chmod +x "$target/bin/python"
@@ -108,6 +108,31 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert ["isn't set up yet" in each for each in said] == [True, True]
     assert ["playbook no longer learns from session s-1" in each for each in said] == [False, True]
     assert queue.is_skipped("s-1")
+
+
+def test_learning_does_without_the_tools_of_a_session(data: Path, calls: Path, home: Path) -> None:
+    """Where their package can't be had the environment is made without it; it says so, and --now tries again."""
+    uv = home / "bin" / "uv"
+    _put_uv(home)
+    works = uv.read_text()
+    uv.write_text(
+        works.replace("#!/bin/sh", "#!/bin/sh\ncase \"$*\" in *mcp\\>=*) echo 'no such package' >&2; exit 1;; esac")
+    )
+
+    assert _set_up().returncode == 0
+    without = _set_up("--status")
+    uv.write_text(works)
+    assert _set_up().returncode == 0
+    assert _made(calls) == 1
+    assert _set_up("--now").returncode == 0
+    after = _set_up("--status")
+
+    assert without.returncode == 0
+    assert "without the MCP server and the pages" in without.stdout
+    assert "no such package" in without.stdout
+    assert _made(calls) == 2
+    assert "the pages" not in after.stdout
+    assert "mcp>=" in calls.read_text().splitlines()[-1]
 
 
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
@@ -248,9 +273,8 @@ def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.Mon
     """A virtual environment of Python's own, from wheels in a folder here."""
     wheels = home / "wheels"
     wheels.mkdir()
-    project = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    for name in (*project["dependencies"], *extras["mcp"], *extras["web"]):
+    wanted = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for name in wanted:
         _a_wheel(wheels, name)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
