@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -333,7 +335,7 @@ def test_an_ignored_project_is_told_as_such(findings: Findings, playbook: Playbo
     found = findings()
 
     assert (found["project"][0]["state"], found["project"][0]["remedy"]) == ("note", "playbook project ignore --off")
-    assert found["inject"][0]["message"].startswith("shows nothing;")
+    assert found["inject"][0]["message"].startswith("shows nothing, as it has no points to show;")
 
 
 @pytest.mark.usefixtures("well")
@@ -400,7 +402,40 @@ def test_a_hook_that_says_nothing_though_there_are_points_is_broken(
     (empty,) = findings()["inject"]
 
     assert (finding["state"], "has points for it" in finding["message"]) == ("broken", True)
-    assert (empty["state"], empty["message"][:14]) == ("ok", "shows nothing;")
+    assert (empty["state"], empty["message"].partition(";")[0]) == ("ok", "shows nothing, as it has no points to show")
+
+
+@pytest.mark.usefixtures("well")
+def test_what_cannot_be_the_cause_repairs_no_hook(
+    findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither settings, with which doctor doesn't run the hooks, nor a thing that is checked after them."""
+    for name in ("inject", "enqueue", "remind"):
+        (tmp_path / f"{name}.py").write_text("print('[]')")
+    programs = install.Programs(sys.executable, str(tmp_path), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+    path = home / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace("{", '{"disableAllHooks": true,', 1))
+    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1M")
+
+    found = findings()
+
+    assert [found[about][0]["state"] for about in ("settings", "model access")] == ["broken", "broken"]
+    assert "PLAYBOOK_DAILY_TOKENS is '1M'" in found["model access"][0]["message"]
+    assert [found[hook][0]["remedy"] for hook in ("inject", "remind", "enqueue")] == ["playbook db check"] * 3
+
+
+@pytest.mark.usefixtures("well")
+def test_a_disk_with_little_room_is_broken(findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it is full."""
+    free = [(50 << 20) - 1]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    (disk,) = findings()["disk"]
+    free[0] += 1
+
+    assert (disk["state"], disk["remedy"]) == ("broken", f"df -h {home / '.claude' / 'playbook'}")
+    assert "49 MiB are free" in disk["message"]
+    assert "disk" not in findings()
 
 
 @pytest.mark.usefixtures("well")

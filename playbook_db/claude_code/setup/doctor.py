@@ -5,6 +5,7 @@ For the command `playbook doctor`. The checks change nothing of the user's.
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from itertools import takewhile
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
@@ -41,6 +43,7 @@ from playbook_db.store.quick_sql import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
+_LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _TIMEOUT_S = 20.0
@@ -76,8 +79,10 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         except Exception as error:  # one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
-    # A hook that fails is repaired by what repairs the first broken thing.
-    cause = next((each.remedy for each in findings if each.state == BROKEN and each.remedy), "playbook db check")
+    # Only a failing hook has no remedy of its own. What repairs the first broken thing checked before may repair it.
+    before = takewhile(lambda each: each.remedy or each.state != BROKEN, findings)
+    causes = (each.remedy for each in before if each.state == BROKEN and each.about != "settings")
+    cause = next(causes, "playbook db check")
     remedies = [{OK: "", NOTE: each.remedy, BROKEN: each.remedy or cause}[each.state] for each in findings]
     return [
         replace(each, message=redact_message(each.message, os.environ), remedy=remedy)
@@ -122,8 +127,10 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("data folder", NOTE, f"{path} can be read by others (mode {mode:o})", f"chmod 700 {quote(path)}")
     else:
         yield Finding("data folder", OK, path)
-    if spool.is_disk_full():
-        yield Finding("disk", BROKEN, f"the disk of {path} is full; delete something there", f"df -h {quote(path)}")
+    free = shutil.disk_usage(path).free
+    if free < _LITTLE_DISK_BYTES:
+        message = f"{free >> 20} MiB are free on the disk of {path}; delete something there"
+        yield Finding("disk", BROKEN, message, f"df -h {quote(path)}")
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
@@ -351,7 +358,8 @@ def _plugin_env(plugin: str) -> Finding:
 
 
 def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
-    """Check which model is configured. With *asks*, also check whether it answers one short question."""
+    """Check the budget, and which model is configured. With *asks*, also check whether it answers a short question."""
+    settings.daily_tokens()  # raises SettingError
     try:
         access = choose.describe_access(folder)
     except NoModelError as error:

@@ -60,25 +60,27 @@ def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
     except (ValueError, AttributeError):
         return "", f"it printed {output[:80]!r}, which is not a JSON object"
     if not text:
-        problem = log or _reason_to_show(folder)
-        return ("", f"it shows no playbook: {problem}") if problem else ("shows nothing", "")
+        return ("", f"it shows no playbook: {log}") if log else _judge_silence(folder)
     count = len(re.findall(r"^\[[^\]]+\] helpful=", text, re.MULTILINE))
     used = f"shows {count} {'point' if count == 1 else 'points'} in {prompt_text.utf16_units(text):,} characters"
     return ("", f"it {used}, but: {log}") if log else (used, "")
 
 
-def _reason_to_show(folder: str) -> str:
-    """Return why a session in *folder* should not be shown nothing, or `""` if there is nothing to show."""
+def _judge_silence(folder: str) -> tuple[str, str]:
+    """Judge whether a session in *folder* should be shown nothing."""
     path = settings.sqlite_file(project_env.database_url(folder))
-    loss = at_hand.loss_of(path) if path else ""
-    if path is None or loss or not os.path.exists(path):
-        return loss
+    if path and (loss := at_hand.loss_of(path)):
+        return "", f"it shows no playbook: {loss}"
+    if path is None or not os.path.exists(path):
+        return "shows nothing", ""
     connection = at_hand.connect(path, wait_s=_TIMEOUT_S)
     sources = remind.sources(connection, path, folder)
     has_points = any(source.book.project.live_points for source in sources)
     for opened in (connection, *(source.book.connection for source in sources)):
         opened.close()
-    return f"{path} has points for it" if has_points else ""
+    if has_points:
+        return "", f"it shows no playbook: {path} has points for it"
+    return "shows nothing, as it has no points to show", ""
 
 
 def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
