@@ -62,6 +62,7 @@ def main(arguments: "Sequence[str]") -> int:
         return 0 if is_ready() else 1
     if settings.is_disabled():
         return 0
+    code = 0
     try:
         if not os.environ.get("PLAYBOOK_NO_SETUP"):
             with alone(settings.runtime_dir() + ".lock") as is_alone:
@@ -70,13 +71,18 @@ def main(arguments: "Sequence[str]") -> int:
                 asks = "--now" in arguments
                 lacks = not is_ready() or (asks and _WITHOUT_EXTRAS in read_state())
                 if lacks and (asks or not _has_just_failed()):
-                    _make()
+                    try:
+                        _make()
+                    except Exception as error:
+                        _note("failed", error=str(error))
+                        code = 1
         if os.access(settings.runtime_python(), os.X_OK):  # after a failure, an older environment is better than none
             worker_start.start_in_runtime()
     except Exception as error:  # nobody is there to read a traceback
-        _note("failed", error=str(error))
+        log = os.path.join(settings.logs_dir(), "hooks.log")
+        append_line(log, f"setup: the worker can't be started ({error}); the jobs are kept. Run: playbook doctor")
         return 1
-    return 0
+    return code
 
 
 def is_ready(root: str = ROOT) -> bool:
@@ -132,8 +138,11 @@ def _keep_out(session: str) -> None:
 
 
 def _make() -> None:
-    target = f"{settings.runtime_dir()}-{int(time.time())}-{os.getpid()}"
+    link = settings.runtime_dir()
+    target = f"{link}-{int(time.time())}-{os.getpid()}"
     try:
+        if os.path.isdir(link) and not os.path.islink(link):
+            raise SetupError(f"{link} is a folder, but must be a link. Move it away.")
         bins = (os.path.join(settings.home(), folder, "bin") for folder in (".local", ".cargo"))
         uv = shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *bins]))
         _note("working", step="making the environment")
@@ -153,10 +162,10 @@ def _make() -> None:
             _run([*install, *dependencies])
         _run([python, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(python), os.path.join(target, "interpreter"))
+        _put_in_place(target)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    _put_in_place(target)
     _note("ready", made_for=_made_for(ROOT), **without)
 
 
@@ -164,7 +173,7 @@ def _put_in_place(target: str) -> None:
     """Point the link `runtime` at *target*, atomically, and remove the former environment."""
     link = settings.runtime_dir()
     before = os.path.realpath(link) if os.path.islink(link) else None
-    temporary = target + ".link"
+    temporary = os.path.join(target, "link")  # is removed with *target* on failure
     os.symlink(target, temporary)
     os.replace(temporary, link)
     if before and before != os.path.realpath(target):

@@ -212,6 +212,8 @@ def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path,
     """The old worker goes on, rather than none."""
     _set_up()
     before = os.path.realpath(data / "runtime")
+    assert running.appears(calls.with_name("calls.worker"))
+    calls.with_name("calls.worker").unlink()
     (data / "runtime.json").write_text(json.dumps({"state": "ready", "made_for": "other packages"}))
     _put_uv(home, "exit 1")
 
@@ -222,6 +224,33 @@ def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path,
     assert _set_up().returncode == 0
     assert running.appears(calls.with_name("calls.worker"))
     assert _made(calls) == 2
+
+
+def test_a_worker_that_does_not_start_is_no_failed_set_up(
+    data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the log that doctor shows. Nothing is installed again."""
+
+    def fail() -> None:
+        raise OSError("no process left")
+
+    _set_up()
+    monkeypatch.setattr(worker_start, "start_in_runtime", fail)
+
+    assert plugin_env.main([]) == 1
+    assert (_state(data), plugin_env.is_ready()) == ("ready", True)
+    assert "setup: the worker can't be started (no process left)" in (data / "logs" / "hooks.log").read_text()
+
+
+def test_a_folder_in_place_of_the_link_is_told(data: Path, calls: Path, home: Path) -> None:
+    """As in a home that was copied with its links resolved. Nothing is installed for it, and nothing is left behind."""
+    _put_uv(home, f"mkdir {data / 'runtime'}")
+
+    assert _set_up().returncode == 1
+    assert _set_up("--now").returncode == 1
+    assert f"{data / 'runtime'} is a folder, but must be a link. Move it away." in _set_up("--status").stdout
+    assert _made(calls) == 1
+    assert list(data.glob("runtime-*")) == []
 
 
 def test_a_plugin_s_hook_asks_the_setup_before_each_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
