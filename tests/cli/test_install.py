@@ -47,7 +47,8 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     assert 'add to ~/.zshrc: eval "$(_PLAYBOOK_COMPLETE=zsh_source playbook)"\n' in first.out
     assert install.interpreter() not in first.out
     assert first.out.splitlines()[-1].startswith("next: test it with `playbook doctor`, then run `playbook init`")
-    assert second.out == f"{path}: the hooks are registered already; nothing was changed. To test them: `playbook doctor`\n"
+    unchanged = "the hooks are registered already; nothing was changed. To test them: `playbook doctor`"
+    assert second.out == f"{path}: {unchanged}\n"
 
 
 @pytest.mark.parametrize("command", ["install", "init"])

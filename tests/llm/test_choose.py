@@ -72,14 +72,14 @@ def test_an_empty_key_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) -> No
 def test_the_backend_can_be_forced(claude: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """cli with a key, api without one, and nonsense."""
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "api")
-    with pytest.raises(NoModelError, match="only api. Unset it, or set AGENTIC_CONTEXT_API_KEY"):
+    with pytest.raises(NoModelError, match=r"only api\. Unset it, or set AGENTIC_CONTEXT_API_KEY"):
         find_model()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert isinstance(find_model(), AnthropicModel)
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "CLI")
     assert find_model() == ClaudeCli(claude)
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(NoModelError, match="only cli. Unset it, or put `claude` on the PATH"):
+    with pytest.raises(NoModelError, match=r"only cli\. Unset it, or put `claude` on the PATH"):
         find_model()
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "bedrock")
     with pytest.raises(SettingError, match="bedrock"):
