@@ -169,10 +169,11 @@ def opened(
     has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
     *may_be_new*. Then the user is asked first if the folder doesn't look like a project.
     """
-    from playbook_db.services.reading import quick_reads
-
     url, folder = database_and_folder(names)
-    quick_reads.require_points(url, folder, names)
+    if names:
+        from playbook_db.services.reading import quick_reads
+
+        quick_reads.require_points(url, folder, names)
     from playbook_db.services.opening import open_project  # late: an unknown name needs no services
     from playbook_db.services.project import Project, is_known, open_store
 

@@ -152,6 +152,16 @@ def test_a_mistake_is_explained_and_erases_nothing(
     assert len(playbook("list", "--json").json) == 2
 
 
+def test_a_wrong_pattern_is_refused_before_a_database_is_made(playbook: Playbook, home: Path) -> None:
+    """Nothing is opened for it, and no mirror is merged."""
+    database = home / "none.db"
+
+    result = playbook("--db", f"sqlite:///{database}", "forget", "--match", "a(b", "--yes")
+
+    assert (result.code, database.exists()) == (1, False)
+    assert "at character 2" in result.err
+
+
 def test_a_text_that_goes_can_not_steer_the_terminal(playbook: Playbook) -> None:
     """It is shown on one line, without escapes; and so is a name that came in with a file."""
     playbook("add", "red \x1b[31m\nalert")

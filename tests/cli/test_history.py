@@ -171,6 +171,11 @@ def test_a_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], cod
     assert told in result.err
 
 
+def test_an_empty_limit_of_a_log_is_none(lived: Playbook) -> None:
+    """A script may have no time to give."""
+    assert lived("log", "--since", "", "--until", "").out == lived("log").out
+
+
 def test_the_json_of_a_log_steers_no_terminal(playbook: Playbook) -> None:
     """A program still reads the same text."""
     playbook("add", "one")

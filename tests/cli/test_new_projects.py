@@ -39,6 +39,15 @@ def test_without_a_terminal_it_is_refused(
     assert playbook("project", "list").out == ""
 
 
+def test_a_point_to_restore_in_no_project_is_refused_for_the_folder(
+    playbook: Playbook, stray: Path, tmp_path: Path
+) -> None:
+    """The database is there and lacks the point, but the folder is the mistake."""
+    playbook("--project", str(tmp_path), "add", "use ruff", "--section", "pat")
+
+    assert f"{stray} doesn't look like a project" in playbook("restore", "pat-001").err
+
+
 def test_on_a_terminal_it_is_asked_about_once(playbook: Playbook, stray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who says no has changed nothing; who says yes isn't asked again."""
     monkeypatch.setattr(context, "is_interactive", lambda: True)

@@ -210,7 +210,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
     for error in waiting.errors:
         if error.startswith(hook_sql.WAITS) and project_env.BUDGET not in error:
-            reason = _cut(error.removeprefix(hook_sql.WAITS), _MOST_ERROR_CHARS)
+            reason = _cut(error[len(hook_sql.WAITS) :], _MOST_ERROR_CHARS)
             yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
     if waiting.mirror:
         text = f"{waiting.mirror} is here but not in use yet. To look at it and import it: {command} init"

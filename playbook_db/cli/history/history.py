@@ -53,6 +53,8 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None, *, or_file: bool = False) -> str | None:
     """Return *value*. Raises MomentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
+    if not value and isinstance(param, click.Option):
+        return None  # an empty variable of a script
     if value is None or _is_when(value) or (or_file and (value == "-" or os.path.exists(value))):
         return value
     raise MomentError(value, times.EXAMPLES, or_file=or_file)
@@ -291,11 +293,13 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
         raise click.UsageError(
             "This can't be undone, and there is no terminal to ask on. To do it, add --yes. Nothing was erased."
         )
+    from playbook_db.domain.erasure import read_pattern
+
+    matched = None if pattern is None else read_pattern(pattern)
     with opened(*filter(None, [name])) as project:
-        from playbook_db.domain.erasure import read_pattern
         from playbook_db.services.playbook import forget as forget_service
 
-        request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
+        request = forget_service.Request(name, matched, all_projects)
         if dry_run or not yes:
             planned = forget_service.preview(project, request)
             if dry_run:
