@@ -476,14 +476,21 @@ def statistics_record(numbers: "statistics.Statistics") -> Record:
 
 
 def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:
-    """Yield the rows of a query (`sql`). Raises DatabaseError if two titles are equal."""
-    titles = list(columns)
-    if len({*titles}) < len(titles):
-        from playbook_db.errors import DatabaseError
-
-        raise DatabaseError("Two columns of the answer have the same title. Give each its own title with AS.")
+    """Yield the rows of a query (`sql`). If two titles are equal, the second gets a number."""
+    titles = _distinct(list(columns))
     for row in rows:
         yield dict(zip(titles, map(_json_value, row), strict=True))
+
+
+def _distinct(titles: list[str]) -> list[str]:
+    distinct: list[str] = []
+    for title in titles:
+        candidate, number = title, 1
+        while candidate in distinct or (number > 1 and candidate in titles):
+            number += 1
+            candidate = f"{title}_{number}"
+        distinct.append(candidate)
+    return distinct
 
 
 def _json_value(value: Any) -> Any:
