@@ -127,12 +127,12 @@ def test_no_text_that_tells_of_many_things_is_a_point() -> None:
     assert "too long" in notes.left_out[0][1]
 
 
-def test_the_head_of_a_memory_file_is_no_point() -> None:
+def test_the_head_of_a_memory_file_says_what_it_is_about() -> None:
     """As the client's own memory writes it; the lines are counted from the file's first."""
     text = "---\nname: tabs\nmetadata:\n  type: feedback\n---\nIndent with tabs.\n"
     (note,) = markdown.read(text.encode(), source="x").points
 
-    assert (note.text, note.section, note.line) == ("Indent with tabs.", "OTHERS", 6)
+    assert (note.text, note.section, note.line) == ("Indent with tabs.", "USER PREFERENCES", 6)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"- x\n" * (markdown.MAX_BYTES // 4 + 1)], ids=["no UTF-8", "too large"])

@@ -37,6 +37,8 @@ _SPEAKS_OF = (  # the first with a word that begins one of the heading's words
 _HEADINGS = tuple((section, re.compile(rf"\b({words})", re.IGNORECASE)) for section, words in _SPEAKS_OF)
 _FORBIDS = re.compile(r"\W*(never|don'?t|do not|avoid)\b", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(\n|\Z)", re.DOTALL)
+_KIND = re.compile(r"^\s*type:\s*['\"]?(\w+)", re.MULTILINE)  # the kind of a file in the client's own memory
+_OF_KIND = {"user": _PREFERENCES, "feedback": _PREFERENCES, "project": _CONTEXT, "reference": _CONTEXT}
 _OTHER_FILE = re.compile(r"@[~\w./-]+\.\w+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#&~|!-])")
 _LIST_MARK = re.compile(r"^(\d{1,9})([.)])")
@@ -84,7 +86,10 @@ def read(data: bytes, *, source: str) -> Notes:
         text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise PlaybookFileError(source, f"byte {error.start}", "the text isn't in UTF-8.") from None
-    if front := _FRONT_MATTER.match(text):  # empty lines keep the line numbers
+    front = _FRONT_MATTER.match(text)
+    kind = _KIND.search(front[1] or "") if front else None
+    usual = _OF_KIND.get(kind[1].lower(), OTHERS) if kind else OTHERS
+    if front:  # empty lines keep the line numbers
         text = "\n" * front[0].count("\n") + text[front.end() :]
     points: dict[str, Note] = {}
     left_out: list[tuple[int, str]] = []
@@ -97,7 +102,7 @@ def read(data: bytes, *, source: str) -> Notes:
         elif _OTHER_FILE.fullmatch(whole):
             left_out.append((block.line, f"it includes another file; import that one: {whole[1:]}"))
         elif not (block.leads and block.text.endswith(":")):
-            points.setdefault(whole, Note(whole, _section(block.headings, whole), block.line))
+            points.setdefault(whole, Note(whole, _section(block.headings, whole, usual), block.line))
     return Notes(tuple(points.values()), tuple(sorted(left_out)))
 
 
@@ -160,13 +165,13 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
     return blocks
 
 
-def _section(headings: Sequence[str], text: str) -> str:
+def _section(headings: Sequence[str], text: str, usual: str) -> str:
     """Return the section that the nearest heading names. If no heading names one, choose a section for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
         if named:
             return named
-    return _MISTAKES if _FORBIDS.match(text) else OTHERS
+    return _MISTAKES if usual == OTHERS and _FORBIDS.match(text) else usual
 
 
 def _plain(tokens: Sequence["Token"]) -> str:
