@@ -102,7 +102,8 @@ def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None
     """Raise PointNotFoundError if the database file shows that one of *names* is no point, live or retired."""
 
     def query(book: Book) -> None:
-        for name in names if book.playbook_id else ():  # without a playbook, the services say that instead
+        is_new = folder is not None and not book.playbook_id  # then the folder may be the mistake
+        for name in () if is_new else names:
             if quick_sql.point_id(book, name) is None:
                 raise quick_sql.no_such_point(book, name)
 
