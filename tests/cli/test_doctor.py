@@ -387,15 +387,20 @@ def test_a_database_on_a_server_that_the_hooks_have_no_part_in_is_only_looked_at
     assert [finding["message"][:13] for finding in found if finding["about"] == "inject"] == ["shows 1 point"]
 
 
+def _let_hooks_print(output: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make doctor run hooks in *folder* that only print *output*."""
+    for name in ("inject", "enqueue", "remind"):
+        (folder / f"{name}.py").write_text(f"print({output!r})")
+    programs = install.Programs(sys.executable, str(folder), sys.executable)
+    monkeypatch.setattr(install, "programs", lambda _: programs)
+
+
 @pytest.mark.usefixtures("well")
 def test_a_hook_that_says_nothing_though_there_are_points_is_broken(
     findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As half an installation does, without a word in the log."""
-    for name in ("inject", "enqueue", "remind"):
-        (tmp_path / f"{name}.py").write_text("print('{}')")
-    programs = install.Programs(sys.executable, str(tmp_path), sys.executable)
-    monkeypatch.setattr(install, "programs", lambda _: programs)
+    _let_hooks_print("{}", tmp_path, monkeypatch)
 
     (finding,) = findings()["inject"]
     playbook("retire", "oth-001")
@@ -410,10 +415,7 @@ def test_what_cannot_be_the_cause_repairs_no_hook(
     findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Neither settings, with which doctor doesn't run the hooks, nor a thing that is checked after them."""
-    for name in ("inject", "enqueue", "remind"):
-        (tmp_path / f"{name}.py").write_text("print('[]')")
-    programs = install.Programs(sys.executable, str(tmp_path), sys.executable)
-    monkeypatch.setattr(install, "programs", lambda _: programs)
+    _let_hooks_print("[]", tmp_path, monkeypatch)
     path = home / ".claude" / "settings.json"
     path.write_text(path.read_text().replace("{", '{"disableAllHooks": true,', 1))
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1M")
