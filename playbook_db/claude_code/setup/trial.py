@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from functools import partial
 
 from playbook_db import project_env, projects, settings
@@ -67,18 +68,18 @@ def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
 
 
 def _judge_silence(folder: str) -> tuple[str, str]:
-    """Judge whether a session in *folder* should be shown nothing."""
+    """Judge a hook that showed nothing to a session in *folder*."""
     path = settings.sqlite_file(project_env.database_url(folder))
     if path and (loss := at_hand.loss_of(path)):
         return "", f"it shows no playbook: {loss}"
     if path is None or not os.path.exists(path):
         return "shows nothing", ""
-    connection = at_hand.connect(path, wait_s=_TIMEOUT_S)
-    sources = remind.sources(connection, path, folder)
-    has_points = any(source.book.project.live_points for source in sources)
-    for opened in (connection, *(source.book.connection for source in sources)):
-        opened.close()
-    if has_points:
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(at_hand.connect(path, wait_s=_TIMEOUT_S)))
+        books = [source.book for source in remind.sources(connection, path, folder)]
+        for book in books:  # a team's replica has a connection of its own
+            stack.enter_context(closing(book.connection))
+    if any(book.project.live_points for book in books):
         return "", f"it shows no playbook: {path} has points for it"
     return "shows nothing, as it has no points to show", ""
 
