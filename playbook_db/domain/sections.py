@@ -1,4 +1,4 @@
-"""The canonical sections: their names, slugs and order. The hooks load this module, so it imports nothing then."""
+"""The canonical sections: their names, slugs and order. The hooks load this module, so loading it imports no other."""
 
 SECTION_SLUGS = {
     "PATTERNS & APPROACHES": "pat",
