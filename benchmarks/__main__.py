@@ -25,7 +25,7 @@ from benchmarks import (
     single,
     team,
 )
-from benchmarks.end_to_end import harm, trial, without_model
+from benchmarks.end_to_end import by_hand, harm, trial, without_model
 from benchmarks.end_to_end.sde_bench import CorpusError
 from benchmarks.figures import Figures, show
 
@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small counts, to see that they run; no figures to quote")
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="public data that you fetched, for some of them")
     parser.add_argument("--model", help="for sde-bench: ask this model; it shows the cost, and asks you first")
+    parser.add_argument("--by-hand", type=Path, metavar="FOLDER", help="for sde-bench: people answer files in FOLDER")
     parser.add_argument("--yes", action="store_true", help="with --model: don't ask")
     given = parser.parse_args()
     unknown = set(given.names) - set(BENCHMARKS)
@@ -66,9 +67,12 @@ def main() -> None:
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}")
     runs: dict[str, Callable[..., Figures]] = dict(BENCHMARKS)
     runs |= {name: functools.partial(runs[name], corpus=given.corpus) for name in _WITH_CORPUS}
+    is_alone = given.names == ["sde-bench"] and given.corpus and not (given.model and given.by_hand)
+    if (given.model or given.by_hand) and not is_alone:
+        parser.error("--model and --by-hand are for sde-bench alone, and need --corpus DIR; use one of them")
+    if given.by_hand:
+        runs["sde-bench"] = functools.partial(by_hand.run, corpus=given.corpus, folder=given.by_hand)
     if given.model:
-        if given.names != ["sde-bench"] or not given.corpus:
-            parser.error("--model is for sde-bench alone, and needs --corpus DIR")
         runs["sde-bench"] = functools.partial(trial.run, corpus=given.corpus, model=given.model, is_agreed=given.yes)
     for name, run in runs.items():
         if given.names and name not in given.names:

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from benchmarks.end_to_end import sde_bench, sde_sample, trial, without_model
 from benchmarks.end_to_end.client_runs import ARMS
 from benchmarks.end_to_end.placebo import without_content
+from benchmarks.end_to_end.questions import following
 from benchmarks.end_to_end.sde_bench import CorpusError, Task
 from benchmarks.end_to_end.trial import Plan, Result
 from benchmarks.figures import show
@@ -77,26 +79,30 @@ def _corrected(task: Task, *, is_right: bool) -> ToolCall:
     return ToolCall("Bash", {"command": shlex.join([sys.executable, "-c", code]), "description": "Fix it"})
 
 
+def _reflection(tasks: Sequence[Task], prompt: str) -> str:
+    """A reflector's answer that has the decision of each task, if it is in the transcript."""
+    said = " ".join(prompt.rpartition("<transcript>\n#")[2].split())
+    lessons = [
+        {"kind": "worked", "text": task.point, "cause": "", "fix": "", "applies_to": "", "evidence": quotes}
+        for task in tasks
+        if (quotes := task.conversations[-1].closest(task.policy, 3, "user"))[0] in said
+    ]
+    return json.dumps({"analysis": "As said.", "bullet_tags": [], "lessons": lessons})
+
+
+def _curation(tasks: Sequence[Task], prompt: str) -> str:
+    """A curator's answer that adds a point for each lesson."""
+    lessons = prompt.rpartition("\n<lessons>")[2]
+    operations = [
+        {"type": "ADD", "text": task.point, "section": "PROJECT CONTEXT", "evidence": quotes}
+        for task in tasks
+        if task.place in lessons and (quotes := task.conversations[-1].closest(task.policy, 3, "user"))
+    ]
+    return json.dumps({"reasoning": "As said.", "operations": operations, "apart": []})
+
+
 def _model(tasks: Sequence[Task]) -> list[Rule]:
     """A model that learns each decision, and fixes a bug rightly only if it is told the decision."""
-
-    def reflect(request: Request) -> str:
-        said = " ".join(request.last_said.partition("<transcript>\n#")[2].split())
-        lessons = [
-            {"kind": "worked", "text": task.point, "cause": "", "fix": "", "applies_to": "", "evidence": quotes}
-            for task in tasks
-            if (quotes := task.conversations[-1].closest(task.policy, 3, "user"))[0] in said
-        ]
-        return json.dumps({"analysis": "As said.", "bullet_tags": [], "lessons": lessons})
-
-    def curate(request: Request) -> str:
-        lessons = request.last_said.partition("\n<lessons>")[2]
-        operations = [
-            {"type": "ADD", "text": task.point, "section": "PROJECT CONTEXT", "evidence": quotes}
-            for task in tasks
-            if task.place in lessons and (quotes := task.conversations[-1].closest(task.policy, 3, "user"))
-        ]
-        return json.dumps({"reasoning": "As said.", "operations": operations, "apart": []})
 
     def work(request: Request) -> Answer:
         if "tool_result" in json.dumps(request.body["messages"]):
@@ -105,8 +111,14 @@ def _model(tasks: Sequence[Task]) -> list[Rule]:
         return Answer(tools=(_corrected(task, is_right=task.policy in request.said),))
 
     return [
-        Rule(reflect, when=lambda request: "bullet_tags" in json.dumps(request.body)),
-        Rule(curate, when=lambda request: not request.body.get("tools") and "operations" in json.dumps(request.body)),
+        Rule(
+            lambda request: _reflection(tasks, request.last_said),
+            when=lambda request: "bullet_tags" in json.dumps(request.body),
+        ),
+        Rule(
+            lambda request: _curation(tasks, request.last_said),
+            when=lambda request: not request.body.get("tools") and "operations" in json.dumps(request.body),
+        ),
         Rule(work, when=is_turn),
     ]
 
@@ -136,6 +148,61 @@ def test_a_trial_runs_with_a_model_and_goes_on(corpus: Path, tmp_path: Path, mon
     assert figures.title == "sde-bench with claude-sonnet-5-5: 9 of 9 sessions"
 
 
+class _People:
+    """People who answer the questions of a trial as the model of `_model` does."""
+
+    def __init__(self, folder: Path, corpus: Path) -> None:
+        self._tasks = sde_bench.read(corpus)
+        self._folder, self._arguments = folder, ["--corpus", str(corpus), "--by-hand", str(folder)]
+        self.answered: list[str] = []
+
+    def work(self, *, until: int = 1000) -> str:
+        """Run the command, and answer *until* so many questions are answered. Then kill it, if it still runs."""
+        command = [sys.executable, "-m", "benchmarks", "sde-bench", *self._arguments]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+            while running.poll() is None and len(self.answered) < until:
+                for folder in [*self._folder.glob("learn/?"), *self._folder.glob("act/?")]:
+                    if (path := following(folder)) not in ("", "DONE"):
+                        self._answer(Path(path))
+                time.sleep(0.02)
+            running.kill()
+            out, err = running.communicate()
+        return out if running.returncode == 0 else err
+
+    def _answer(self, question: Path) -> None:
+        path = question.parents[1] / "a" / question.name
+        path.with_suffix(".new").write_text(self._said(question), "utf-8")
+        path.with_suffix(".new").rename(path)
+        self.answered.append(str(question))
+
+    def _said(self, question: Path) -> str:
+        text = question.read_text("utf-8")
+        if not self.answered:
+            return "I have no idea."
+        if question.parents[2].name == "learn":
+            return _reflection(self._tasks, text) if "bullet_tags" in text else _curation(self._tasks, text)
+        (task,) = [task for task in self._tasks if task.bug_report in text]
+        module, wrong, right = sde_sample.right_fix(task.id)
+        code = (question.parents[1] / "repository" / question.stem / module).read_text("utf-8")
+        return code.replace(wrong, right) if task.policy in text else code
+
+
+def test_people_can_answer_in_place_of_a_model(corpus: Path, tmp_path: Path) -> None:
+    """A killed trial goes on. Nobody is asked twice, except for an answer of the wrong form."""
+    people = _People(tmp_path / "trial", corpus)
+
+    people.work(until=4)
+    people.work(until=14)
+    out = people.work()
+
+    assert len(people.answered) - 1 == len(set(people.answered))
+    assert people.answered.count(people.answered[0]) == 2
+    assert Path(people.answered[0]).parents[1].joinpath("a/001.why").read_text().startswith("The answer is not JSON: ")
+    solved = dict(re.findall(r"(?m)^(none|placebo|playbook|own points) +3 of 3 +(\d)", out))
+    assert solved == {"none": "0", "placebo": "0", "playbook": "3", "own points": "3"}
+    assert "playbook - placebo: +3 -0 of 3, exact McNemar p = 0.25" in out
+
+
 def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cost comes first; without an answer, a key or a corpus one sentence says what is missing."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -147,7 +214,7 @@ def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pyte
     assert re.search(r"works in 27 sessions\. That costs about \$\d+,", silent.stderr)
     assert silent.stderr.endswith("Nothing was asked. Answer y, or pass --yes, to go on.\n")
     assert keyless.stderr.endswith("There is no key to ask a model with: set ANTHROPIC_API_KEY.\n")
-    assert bare.stderr.endswith("--model is for sde-bench alone, and needs --corpus DIR\n")
+    assert bare.stderr.endswith("are for sde-bench alone, and need --corpus DIR; use one of them\n")
     assert 0 not in (keyless.returncode, silent.returncode, bare.returncode)
 
 

@@ -1,6 +1,6 @@
 """sde-bench with a real model, for a person who has a key: does the playbook help, and does it do harm?
 
-docs/internals/trial.md says beforehand what is compared and how. The results go into a file in the current folder, one
+The plan in docs/internals/trial.md says what is compared and how. The results go into a file in the current folder, one
 line a session, as soon as they are there. The same command goes on from that file.
 """
 
@@ -133,15 +133,9 @@ def _solve(
     project = sandbox.project_folder(world)
     shutil.rmtree(world, ignore_errors=True)
     world.mkdir()
-    build = [sys.executable, str(task.folder / "build.py"), str(project)]
-    built = subprocess.run(build, env={**os.environ, **host}, capture_output=True, text=True, check=False)
-    if built.returncode:
-        raise CorpusError(f"{task.id} can't be built: {(built.stderr or built.stdout).strip().splitlines()[-1]}")
-    shutil.copy(task.main / "regression_test.py", project / "tests/test_regression.py")
+    build(task, project, {**os.environ, **host})
     tests = world / "tests"
     shutil.copytree(project / "tests", tests)
-    if not _passes(task.works, project):
-        raise CorpusError(f"The tests of {task.id} don't run here, even before a change: install what they import.")
     if arm != NONE:
         shutil.copy(learned, sandbox.database_path(world))
     variables = {"PLAYBOOK_DB_URL": sandbox.database_url(world), "HTTP_PROXY": "", "HTTPS_PROXY": "", **own}
@@ -154,8 +148,19 @@ def _solve(
     shutil.rmtree(project / "tests", ignore_errors=True)
     shutil.copytree(tests, project / "tests")
     shutil.copy(task.main / "hidden_test.py", project / "tests" / "test_hidden.py")
-    solved = _passes([*task.works, *task.checks], project)
+    solved = passes([*task.works, *task.checks], project)
     return {"solved": solved, "cost_usd": told.get("total_cost_usd"), "turns": told.get("num_turns")}
+
+
+def build(task: Task, project: Path, variables: Mapping[str, str]) -> None:
+    """Build the repository of *task* at *project*, with its visible test. Raises CorpusError."""
+    command = [sys.executable, str(task.folder / "build.py"), str(project)]
+    built = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CorpusError(f"{task.id} can't be built: {(built.stderr or built.stdout).strip().splitlines()[-1]}")
+    shutil.copy(task.main / "regression_test.py", project / "tests/test_regression.py")
+    if not passes(task.works, project):
+        raise CorpusError(f"The tests of {task.id} don't run here, even before a change: install what they import.")
 
 
 def _work(client: harness.World, prompt: str, model: str) -> Result:
@@ -183,7 +188,7 @@ def _work(client: harness.World, prompt: str, model: str) -> Result:
     return told
 
 
-def _passes(tests: Sequence[str], project: Path) -> bool:
+def passes(tests: Sequence[str], project: Path) -> bool:
     """Whether all of *tests* pass in *project*."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     variables = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": str(project), "HOME": str(project.parent)}
