@@ -2,7 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
+# Installs packages into .venv: uv if it is there, which is faster, otherwise pip.
+INSTALL := if command -v uv >/dev/null; then set -- uv pip install --python $(BIN)/python; \
+	else set -- $(BIN)/python -m pip install --disable-pip-version-check --no-compile; fi; "$$@"
 # The number of test processes: `auto` is one per core, 0 runs all tests in one process.
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -15,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## show the main features in a temporary folder: import, vote, apply, render, export
+demo: $(RUNS) ## show the main features in a temporary folder: import, vote, apply, render, export
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
 test: $(READY) ## run the commit tier of the tests: before each commit
@@ -73,8 +77,16 @@ build: $(READY) ## build the wheel and the sdist in dist/
 clean: ## remove .venv, dist/ and all caches
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
-$(READY): pyproject.toml
-	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
-	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install $$(test -t 2 || echo --quiet) --disable-pip-version-check -e '.[dev]'
-	touch $(READY)
+# What the program needs to run.
+$(RUNS): pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
+	@echo "Installing playbook-db and what it needs into $(VENV). This may take a minute."
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@$(INSTALL) -e .
+	@touch $(RUNS)
+
+# What the tests and linters need, too.
+$(READY): $(RUNS)
+	@echo "Installing the tools for tests into $(VENV). This may take a few minutes."
+	@$(INSTALL) -e '.[dev]'
+	@touch $(READY)

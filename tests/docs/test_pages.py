@@ -49,7 +49,9 @@ def test_the_commands_print_what_the_page_says(
     """All of a page's commands one after the other, in an empty project with an empty home folder; what a session
     teaches comes from the recorded model of examples/."""
     (folder / ".claude").rmdir()
-    (folder / "session.jsonl").write_bytes((ROOT / "examples" / "session.jsonl").read_bytes())
+    (folder / "examples").mkdir()
+    for name_there in ("session.jsonl", "examples/session.jsonl"):
+        (folder / name_there).write_bytes((ROOT / "examples" / "session.jsonl").read_bytes())
     monkeypatch.setenv("PLAYBOOK_CLAUDE", str(ROOT / "examples" / "recorded_claude.py"))
     monkeypatch.setenv("AGENTIC_CONTEXT_BACKEND", "cli")
 

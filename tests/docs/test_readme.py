@@ -10,6 +10,7 @@ from playbook_db import settings
 from playbook_db.cli import learn
 from playbook_db.llm import anthropic_api, choose, prices
 from playbook_db.llm.model import CHARACTERS_A_TOKEN
+from tests.docs.consoles import examples
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "playbook_db"
@@ -21,6 +22,28 @@ CODE_LINK = re.compile(r"\[`([\w.]+)`\]\(([^)#]*\.py)\)")
 def test_the_two_pages_for_newcomers_stay_short(name: str, most: int) -> None:
     """In words. What is longer belongs into docs/."""
     assert len((ROOT / name).read_text(encoding="utf-8").split()) <= most
+
+
+def test_two_commands_set_everything_up() -> None:
+    """`make demo` and `make test`: near the top, and again for developers. Each is a target of the Makefile."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    top, development = page.partition("\n## ")[0], page.partition("\n## Development\n")[2]
+
+    for command in ("make demo", "make test"):
+        assert re.search(rf"^{command}\b", top, re.MULTILINE)
+        assert f"`{command}`" in development
+    assert {"demo", "test"} <= set(re.findall(r"^([\w-]+):.* ## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert examples(page)[0].command != "playbook init"
+
+
+def test_the_first_command_of_make_demo_says_what_it_does() -> None:
+    """Before anything is installed; and it installs what the package needs, without an extra."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\n$(RUNS): ")[2].partition("\n\n")[0]
+    check, first, *_, install, _ = recipe.splitlines()[1:]
+
+    assert "playbook-db needs Python 3.11" in check
+    assert first.startswith("\t@echo")
+    assert install == "\t@$(INSTALL) -e ."
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
