@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
-# Installs packages into .venv: uv if it is there, which is faster, otherwise pip.
+# Installs packages into .venv: with uv if it is there, or with the pip of PYTHON, or with a pip in .venv.
 INSTALL := if command -v uv >/dev/null; then set -- uv pip install --python $(BIN)/python; \
-	else set -- $(BIN)/python -m pip install --disable-pip-version-check --no-compile; fi; "$$@"
+	elif "$(PYTHON)" -m pip --python $(BIN)/python --version >/dev/null 2>&1; \
+	then set -- "$(PYTHON)" -m pip --python $(BIN)/python install --no-compile; \
+	else $(BIN)/python -m ensurepip >/dev/null; set -- $(BIN)/python -m pip install --no-compile; fi; "$$@"
 # The number of test processes: `auto` is one per core, 0 runs all tests in one process.
 WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -20,7 +22,7 @@ help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUNS) ## show the main features in a temporary folder: import, vote, apply, render, export
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -u examples/demo.py
 
 test: $(READY) ## run the commit tier of the tests: before each commit
 	$(PYTEST) $(TESTS)
@@ -81,7 +83,7 @@ clean: ## remove .venv, dist/ and all caches
 $(RUNS): pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
 	@echo "Installing playbook-db and what it needs into $(VENV). This may take a minute."
-	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv --without-pip $(VENV)
 	@$(INSTALL) -e .
 	@touch $(RUNS)
 
