@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 # Installs packages into .venv: with uv if it is there, or with the pip of PYTHON, or with a pip in .venv.
 INSTALL := if command -v uv >/dev/null; then set -- uv pip install --python $(BIN)/python; \
-	elif "$(PYTHON)" -m pip --python $(BIN)/python --version >/dev/null 2>&1; \
+	elif "$(PYTHON)" -c 'import pip' 2>/dev/null; \
 	then set -- "$(PYTHON)" -m pip --python $(BIN)/python install --no-compile; \
 	else $(BIN)/python -m ensurepip >/dev/null; set -- $(BIN)/python -m pip install --no-compile; fi; "$$@"
 # The number of test processes: `auto` is one per core, 0 runs all tests in one process.
