@@ -125,7 +125,10 @@ class Arms:
     def _question(self, task: Task, number: int, folder: Path, shown: Told) -> str:
         copy = folder / "repository" / f"{number:03}"
         if not copy.exists():
-            shutil.copytree(self._repository(task), copy)
+            new = copy.with_suffix(".new")  # a killed process leaves no half of a copy
+            shutil.rmtree(new, ignore_errors=True)
+            shutil.copytree(self._repository(task), new)
+            new.rename(copy)
         return _QUESTION.format(
             **shown,
             repository=copy,

@@ -7,6 +7,7 @@ questions. A later conversation that changes a rule comes last.
 import json
 import os
 import random
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,8 +160,11 @@ def _world(folder: Path) -> Iterator[tuple[Store, Project]]:
     """The project of a part, which is made if needed."""
     world = folder / "world"
     if not sandbox.project_folder(world).exists():
+        new = world / "new"  # a killed process leaves no half of a project
+        shutil.rmtree(new, ignore_errors=True)
         world.mkdir(exist_ok=True)
-        playing.lay_out(sandbox.project_folder(world), {})
+        playing.lay_out(new, {})
+        new.rename(sandbox.project_folder(world))
     with sandbox.opened(world) as (store, project):
         os.environ["PLAYBOOK_DAILY_TOKENS"] = "0"  # no limit; the block's end restores the variables
         yield store, project
