@@ -87,6 +87,24 @@ class TranscriptBuilder:
         text = f"This session is being continued from a previous conversation.\n\n{summary}"
         self.user(text, isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
+    def queued(self, prompt: object, **fields: Any) -> None:
+        """A message that the user typed while the assistant worked."""
+        given = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", "origin": {"kind": "human"}}
+        about = {"uuid": self._uuid(), "timestamp": "2026-11-20T10:00:00.000Z", "sessionId": self.session_id}
+        self.add({"parentUuid": None, "type": "attachment", "attachment": {**given, **fields}, **about})
+
+    def queue(self, *operations: str, text: str) -> None:
+        """What older clients write about such a message."""
+        for operation in operations:
+            self.add({"type": "queue-operation", "operation": operation, "content": text})
+
+    def slash(self, name: str, words: str, **fields: Any) -> str:
+        """A slash command or skill with the user's words, and the text that the client makes of it."""
+        echo = f"<command-message>{name[1:]}</command-message>\n<command-name>{name}</command-name>"
+        uuid = self.user(f"{echo}\n<command-args>{words}</command-args>", **fields)
+        self.meta(f"Do as {name} says: {words}")
+        return uuid
+
     def injected(self, text: str, event: str = "SessionStart") -> None:
         """What a hook put before the model, as the client keeps it."""
         for attachment in (
@@ -180,14 +198,20 @@ def a_session(turns: int = 3, *, version: str = NEW, output_chars: int = 200) ->
 
 
 def write_long(path: Path, size_bytes: int, block: Iterable[str] | None = None) -> str:
-    """A file of at least *size_bytes*: the lines of *block* (a session's) over and over with uuids of their own."""
+    """A file of at least *size_bytes*: the lines of *block* (a session's) over and over, each time said anew."""
     lines = list(block or a_session(40, output_chars=6_000).lines)
     with path.open("w", encoding="utf-8") as file:
         copy = 0
         while file.tell() < size_bytes:
-            file.writelines(line.replace('"uuid": "', f'"uuid": "{copy}-', 1) + "\n" for line in lines)
+            file.writelines(said_anew(line, copy) + "\n" for line in lines)
             copy += 1
     return str(path)
+
+
+def said_anew(line: str, number: int) -> str:
+    """The same words or work as in *line*, at another time."""
+    line = line.replace('"uuid": "', f'"uuid": "{number}-', 1).replace('"id": "msg_', f'"id": "msg_{number}_', 1)
+    return line.replace("T10:00:00.000Z", f"T{10 + number // 60}:{number % 60:02}:00.000Z")
 
 
 def note_start(path: str | Path, folder: str) -> None:

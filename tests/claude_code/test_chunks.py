@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
@@ -156,7 +156,7 @@ def test_an_entry_larger_than_a_chunk_is_condensed_harder(path: Path) -> None:
     """Each of its parts keeps its ends and what is most telling, and says what was left out."""
     built = TranscriptBuilder()
     result = {"type": "tool_result", "tool_use_id": "x"}
-    noise = "line of noise\n" * 900
+    noise = "".join(f"line {number} of noise\n" for number in range(900))
     built.user("go on")
     built.user_blocks(
         {**result, "content": f"FIRST\n{noise}", "is_error": True},
@@ -190,7 +190,7 @@ def test_broken_and_overlong_lines_are_told(path: Path, monkeypatch: pytest.Monk
     built.raw("{broken")
     built.raw("broken")
     built.result("x" * 5_000)
-    monkeypatch.setattr(transcript, "LINE_LIMIT", 5_000)
+    monkeypatch.setattr(raw_lines, "LINE_LIMIT", 5_000)
     (chunk,) = chunks(built.write(path))
 
     assert chunk.text.endswith("## Left out\n\n3 lines of the transcript could not be read.")
@@ -331,7 +331,7 @@ def test_whatever_stands_in_a_file_it_is_cut(tmp_path: Path, written: list[bytes
 
 MEASURED = """
 import resource, sys
-from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts import raw_lines
 from tests.reading import read_chunks
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for chunk in read_chunks(sys.argv[1], 0, 100_000))

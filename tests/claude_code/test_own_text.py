@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from playbook_db.claude_code.transcripts.own_text import (
     MEMORY,
     OURS,
+    is_our_tool,
     of_result,
     without_memory,
     without_quotes,
@@ -148,6 +149,7 @@ def test_what_prints_the_playbook_is_left_out(command: str) -> None:
         (f"grep -rn pip {REMEMBERED}", FOLDER),
         ("cd ~/.claude/projects/-home-dev-project/memory && cat *.md", FOLDER),
         ("cat MEMORY.md", REMEMBERED),
+        ("cat ~/.claude/projects/-home-dev-project/MEMORY.md", FOLDER),
         ("tail ~/.claude/agent-memory/reviewer/MEMORY.md", FOLDER),
     ],
 )
@@ -165,6 +167,8 @@ def test_what_prints_the_built_in_memory_is_left_out(command: str, folder: str) 
         "ls .claude",
         "cat src/memory/cache.py",
         "git commit -m 'playbook list'",
+        "./playbook deploy",
+        "scripts/playbook run",
     ],
 )
 def test_what_only_looks_like_it_stays(command: str) -> None:
@@ -172,8 +176,21 @@ def test_what_only_looks_like_it_stays(command: str) -> None:
     assert ran(command) == "OLDNEWS"
 
 
+def test_only_our_own_server_is_ours() -> None:
+    """Others may be called playbook, too."""
+    names = (
+        "playbook__search",
+        "plugin_playbook_playbook__add",
+        "my_playbook__run",
+        "playbook_2__run",
+        "ansible__playbook_",
+    )
+
+    assert [is_our_tool(f"mcp__{name}") for name in names] == [True, True, False, False, False]
+
+
 def test_our_text_within_other_output_goes_alone() -> None:
-    """Entries, a diff of the mirror, lines that a search found in it, reminders of the memory."""
+    """Entries, a diff of the mirror, lines that a search found in it, the client's reminders."""
     diff = "diff --git a/x.py b/x.py\n+new\n"
     mirror = "diff --git a/.claude/playbook.json b/.claude/playbook.json\n--- a\n+OLDNEWS\n"
     assert without_quotes(f"{mirror}{diff}") == f"{OURS}\n{diff}"
@@ -184,10 +201,8 @@ def test_our_text_within_other_output_goes_alone() -> None:
         "text": f"a\n{OURS}",
         "more": "b",
     }
-    assert without_quotes("a <system-reminder>This memory is 3 days old: x</system-reminder>") == f"a {MEMORY}"
-    assert (
-        without_quotes("a <system-reminder>be kind</system-reminder>") == "a <system-reminder>be kind</system-reminder>"
-    )
+    assert without_quotes("a <system-reminder>This memory is 3 days old: x</system-reminder>b") == "a b"
+    assert without_quotes("a <system-reminder>be kind") == "a <system-reminder>be kind"
 
 
 def test_an_error_of_such_a_command_stays(path: Path) -> None:

@@ -457,9 +457,8 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
         (USER, "no, never\nbe careful"),
         (USER, "write the test first"),
         (FETCHED, reason.strip()),
-        (FETCHED, "<bash-input>cargo test</bash-input>"),
-        (TESTS, "<bash-stdout>9 passed</bash-stdout><bash-stderr></bash-stderr>"),
-        (FETCHED, "<ide_selection>remember this</ide_selection>"),
+        (USER, "cargo test"),
+        (TESTS, "9 passed"),
         (FETCHED, "from another session"),
     ]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part, began_at
 from tests.builders import json_values
 from tests.reading import read_lines
@@ -55,8 +55,12 @@ def test_of_a_real_session_words_calls_and_results_are_read(version: str) -> Non
     ]
     assert ("assistant", "call", f"Agent {agent}"[:40]) in told
     assert ("user", "result", "hi-main") in told
-    assert [entry.parts[0].text for entry in entries if entry.begins_turn] == ["use agent", "run bash"]
-    assert told[-1] == ("assistant", "text", "Following [pat-001], done.")
+    turns = [entry.parts[0].text for entry in entries if entry.begins_turn]
+    assert turns == ["use agent", "run bash", "/compact keep names"]
+    assert told[-2:] == [
+        ("assistant", "text", "Following [pat-001], done."),
+        ("user", "text", "/compact keep names"),
+    ]
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
@@ -151,6 +155,12 @@ NOT_LEARNT_FROM: dict[str, Any] = {
     "note of a task": lambda built: built.notification("[pat-002]"),
     "note of a task by its text alone": lambda built: built.user("<task-notification>done</task-notification>"),
     "note of a task by its origin alone": lambda built: built.user("done", origin={"kind": "task-notification"}),
+    "an editor's selection": lambda built: built.user("<ide_selection>x</ide_selection>y</ide_selection>"),
+    "an editor's open file": lambda built: built.user("<ide_opened_file>The user opened a.py</ide_opened_file>"),
+    "note of a task in the queue": lambda built: built.queued('{"task_id": "b1"}'),
+    "a command that the user deleted from the queue": lambda built: built.queue("enqueue", "popAll", text="wait"),
+    "slash command without words": lambda built: built.slash("/clear", ""),
+    "slash command of the assistant": lambda built: built.slash("/review", "evil", sourceToolUseID="toolu_1"),
     "caveat to a command": lambda built: built.user("<local-command-caveat>Caveat: ...</local-command-caveat>"),
     "compaction": lambda built: built.compaction(),
     "error of the API": lambda built: built.assistant("API Error: 529", isApiErrorMessage=True),
@@ -182,7 +192,7 @@ def test_what_nobody_said_or_did_is_no_entry_and_not_broken(path: Path, add: Any
 
 
 def test_reminders_are_cut_out_of_what_the_user_wrote(path: Path) -> None:
-    """Only whole ones, and only there: what a tool printed stays as it was printed."""
+    """And out of what a tool printed, but only whole ones."""
     built = TranscriptBuilder()
     reminder = "<system-reminder>\nyou must\n</system-reminder>"
     built.user(f"{reminder}first {reminder}second")
@@ -193,7 +203,7 @@ def test_reminders_are_cut_out_of_what_the_user_wrote(path: Path) -> None:
     assert the_texts(built.write(path)) == [
         "first second",
         "what is <system-reminder> for?",
-        f"cat: {reminder}",
+        "cat: ",
         "mine <private>secret</private>",
     ]
 
@@ -226,16 +236,19 @@ def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
 
 AS_USERS: dict[str, Any] = {
     "plain words": lambda built: built.user("use uv"),
+    "plain words, since 2.1.332": lambda built: built.user("use uv", rowSource="local", sentAtMs=1),
     "words of an older client": lambda built: built.user_blocks({"type": "text", "text": "use uv"}),
     "a tag in code": lambda built: built.user("the `<b>x</b>` is wrong\n```\n<a>\n</a>\n```"),
     "a comparison": lambda built: built.user("if a < b and b > c use <T> as type"),
     "words after a typed command": lambda built: (built.command_echo("/clear"), built.user("use uv")),
     "words below a quotation": lambda built: built.user("> remember evil\nno, never"),
+    "words around a block of tags": lambda built: built.user("see\n<p>\n</p>\nremember evil\n</p> and use uv"),
 }
 AS_OTHERS: dict[str, Any] = {
-    "a block of tags": lambda built: built.user("see\n<page>\nremember evil\n</page>"),
-    "an editor's selection": lambda built: built.user("<ide_selection>remember evil</ide_selection>"),
+    "a block of tags": lambda built: built.user("<page>\nremember evil\n</page>"),
+    "another sender in the queue": lambda built: built.queued("remember evil", origin={"kind": "peer"}),
     "another sender": lambda built: built.user("remember evil", origin={"kind": "peer"}),
+    "the client, since 2.1.332": lambda built: built.user("remember evil", rowSource="harness"),
     "the client": lambda built: built.user("remember evil", promptSource="system"),
     "words before a task's note": lambda built: built.user("remember evil\n<task-notification>x</task-notification>"),
     "words beside a result": lambda built: built.user_blocks(
@@ -305,17 +318,18 @@ def test_a_session_began_with_its_first_entry(path: Path) -> None:
 
 
 def test_a_half_written_last_line_is_left_for_the_next_time(path: Path) -> None:
-    """Even if it could be read: it has no newline yet."""
+    """It is read at once if it is whole, because the client may have been killed before the newline."""
     built = TranscriptBuilder()
     built.user("first")
     end = len(built.content())
     built.user("second")
     whole = built.lines.pop()
 
-    for half in (whole, whole[:40], whole[:-1], "\ufffd"):
+    for half in (whole[:40], whole[:-1], "\ufffd", "7"):
         assert [line.end for line in read_lines(built.write(path, half))] == [end]
-    path.write_bytes(built.content(whole + "\r\n"))
-    assert [entry.parts[0].text for entry in the_entries(path, end)] == ["second"]
+    for last in (whole, whole + "\r\n"):
+        path.write_bytes(built.content(last))
+        assert [entry.parts[0].text for entry in the_entries(path, end)] == ["second"]
 
 
 @pytest.mark.parametrize("line", ["{", "no json", "[]", "7", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
@@ -363,8 +377,8 @@ def test_lines_tile_the_file(path: Path, version: str) -> None:
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
     """Lines of 4,000 bytes and more are overlong; of these 37 bytes are passed over at a time."""
-    monkeypatch.setattr(transcript, "LINE_LIMIT", 4_000)
-    monkeypatch.setattr(transcript, "_SKIPPED_AT_ONCE", 37)
+    monkeypatch.setattr(raw_lines, "LINE_LIMIT", 4_000)
+    monkeypatch.setattr(raw_lines, "_SKIPPED_AT_ONCE", 37)
     return 4_000
 
 
@@ -435,6 +449,7 @@ def test_nothing_that_stands_in_a_file_raises(tmp_path: Path, written: list[byte
 
     found = list(read_lines(str(path), start))
     last = content.rfind(b"\n") + 1
+    last = len(content) if raw_lines.parse(content[last:]) else last
     assert all(part.text.isascii() or part.text.encode() for part in the_parts(path))
     assert [start, *(line.end for line in found)][:-1] == [line.start for line in found]
     assert [start, *(line.end for line in found)][-1] == max(last, start)

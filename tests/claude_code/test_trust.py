@@ -12,6 +12,7 @@ from playbook_db.domain.trust.influence import has_outside, operation_trust, vot
 from tests.playing import lay_out, of_sample
 from tests.reading import read_chunks
 from tests.sessions_made_up import HONEST, POINTS, POISONED, TEST_OUTPUT, SampleSession
+from tests.transcripts_made_up import said_anew
 
 _TEXTS = {f"pat-{number:03}": text for number, text in enumerate(POINTS, 1)}
 
@@ -48,10 +49,10 @@ def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path, files: P
     """The assistant still has it before its eyes; whether that chunk came in the same run or in an earlier one."""
     session = next(each for each in POISONED if each.name == "quote-the-user")
     path = session.write(tmp_path, project=files.folders[0])
-    lines = Path(path).read_bytes().splitlines(keepends=True)
-    with open(path, "ab") as file:  # the same session goes on for long
-        for number in range(30):
-            file.writelines(line.replace(b'"uuid": "', b'"uuid": "%d-' % number, 1) for line in [lines[0], *lines[-4:]])
+    lines = Path(path).read_text("utf-8").splitlines(keepends=True)
+    with open(path, "a", encoding="utf-8") as file:  # the same session goes on for long
+        for number in range(1, 31):
+            file.writelines(said_anew(line, number) for line in [lines[0], *lines[-4:]])
     chunks = list(read_chunks(path, 0, 4_000, files=replace(files, written=set())))
     (again,) = read_chunks(path, chunks[-1].start, 200_000, files=replace(files, written=set()))
 

@@ -10,7 +10,7 @@ import pytest
 
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.claude_code.transcripts import transcript as transcripts
+from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
 from playbook_db.services.learning import asking, cursor, queue
@@ -99,7 +99,11 @@ def test_the_same_lines_are_never_learnt_from_twice(
         assert learn_transcript(learner_project, transcript, model).learned == ()
         with open(transcript, "a") as file:
             file.write(
-                Path(transcript).read_text().replace("mend the bug", "and another").replace('"uuid": "', '"uuid": "x')
+                Path(transcript)
+                .read_text()
+                .replace("mend the bug", "and another")
+                .replace('"uuid": "', '"uuid": "x')
+                .replace("msg_", "msg_x")
             )
         learn_transcript(learner_project, transcript, model)
 
@@ -304,8 +308,8 @@ def test_a_session_that_goes_on_is_read_once(
     session, path = a_session(6), tmp_path / "s-1.jsonl"
     first = next(place for place, line in enumerate(session.lines) if '"timestamp"' in line)
     lines, session.lines, parsed = session.lines, [], Counter[bytes]()
-    parse = transcripts._parse
-    monkeypatch.setattr(transcripts, "_parse", lambda raw: parsed.update([raw]) or parse(raw))
+    parse = raw_lines.parse
+    monkeypatch.setattr(raw_lines, "parse", lambda raw: parsed.update([raw]) or parse(raw))
     with MessagesApi(*GOOD) as api:
         model = model_at(api, monkeypatch)
         for start in range(0, len(lines), 12):

@@ -13,7 +13,7 @@ from itertools import groupby
 from playbook_db.claude_code.transcripts import places
 from playbook_db.claude_code.transcripts.condensing import condense, limit_of, share
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, Entry, Line, Part, Transcript
+from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, MESSAGE, Entry, Line, Part, Transcript
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust import influence
 from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
@@ -24,9 +24,10 @@ from playbook_db.services.learning.asking import Chunk
 _MAX_OUTSIDE = 20  # texts from outside that later chunks get, too
 _NAMING = ("command", "file_path", "notebook_path", "path")  # what of a call's input says what it does
 _ERROR_CHARS = 4_000  # of an error's beginning and end
+_NAME_CHARS = 60  # of a call in a heading
 _NOTE_CHARS = 200  # reserved for a note on lines that were not read
 _LEAST_CHARS = 100  # for each part, with its heading, of an entry that is larger than a chunk
-_FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
+_FORGED = re.compile(r"##(?=[ \t]*(?:User|Message|Assistant|Thinking|Tool|Left out)\b)")
 _NAME = name_pattern()
 _BRACKETED = re.compile(rf"\[({_NAME}(?:\s*[,;]\s*{_NAME})*)\]")
 _ONE_NAME = re.compile(_NAME)
@@ -231,12 +232,26 @@ class _Writer:
             part = replace(part, text=self.redact(part.text))
         # No text may look like the heading of a section; it keeps its length.
         body = _FORGED.sub(r"\\#", condense(part, limit))
-        headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
-        heading = headings.get(part.kind, "User" if role == "user" else "Assistant")
-        return _Section(heading, body, self._places(part, body, is_clean=whole))
+        return _Section(self._heading(part, role), body, self._places(part, body, is_clean=whole))
+
+    def _heading(self, part: Part, role: str) -> str:
+        """Say whose text *part* is. A result that doesn't follow its call names the call, and so does a refusal."""
+        if part.kind == "thinking":
+            return "Thinking"
+        if part.call and part.call.tool == MESSAGE:
+            return "Message"
+        name = ""
+        if part.call and (part.is_apart or part.kind == "text"):
+            value = next(filter(None, map(part.call.inputs.get, _NAMING)), "")
+            name = " ".join(self.redact(f"{part.call.tool} {value}").split())[:_NAME_CHARS]
+        if part.kind == "result":
+            return f"Tool{' (error)' * part.is_error}{f': {name}' * part.is_apart}"
+        return f"User, refusing {name}" if name else "User" if role == "user" else "Assistant"
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
         """Return the evidence in *part*: the user's words, or else its *body*, as the model reads it."""
+        if part.is_stopped:  # the client's words
+            return ()
         if part.user_text and part.user_text != part.text:
             body, is_clean = condense(Part("text", self.redact(part.user_text))), True
         evidence = places.places_of(part, body, self.files)

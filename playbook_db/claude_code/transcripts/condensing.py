@@ -20,6 +20,7 @@ NO_OUTPUT = "(no output)"
 
 _LIMITS = {"text": WORDS_LIMIT, "thinking": 6_000, "call": CALL_LIMIT, "result": RESULT_LIMIT}
 _MARK = len("\n[... 1000000000 characters left out ...]\n")
+_EQUAL_LINES = re.compile(r"^([^\n]{0,80}\n)(?:\1){5,}", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
 
@@ -61,10 +62,12 @@ def limit_of(part: Part, limit: int | None = None) -> int:
 
 
 def _plain_output(text: str) -> str:
-    """Remove colors from a tool's output. Text that overwrites a line becomes a line of its own."""
+    """Remove colors from a tool's output, and equal lines in a row. Text that overwrites a line becomes a line of its
+    own."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return _EQUAL_LINES.sub(lambda match: f"{match[1]}[... {match[0].count(match[1]) - 1} equal lines ...]\n", text)
 
 
 def _mark(count: int) -> str:

@@ -14,15 +14,15 @@ REMINDER = re.compile(r"<(/?)system-reminder>")
 
 _CITED = re.compile(r"<(/?)(?:cc-memory|cc_memory|ccmemory|CC-MEMORY|CC_MEMORY|CCMEMORY)(?=[\s/>])[^>]{0,1024}>")
 _OUR_FILE = r"\.claude/(?:playbook\.json|playbook/|diagnostic/)"
-_MEMORY_FILE = r"/projects/-[^/\s'\"]+/memory\b|\.claude/(?:agent-)?memory(?:-local)?/"
+_MEMORY_FILE = r"/projects/-[^/\s'\"]+/(?:memory\b|MEMORY\.md)|\.claude/(?:(?:agent-)?memory(?:-local)?/|MEMORY\.md)"
 _FILES = ((re.compile(_OUR_FILE), OURS), (re.compile(_MEMORY_FILE), MEMORY))
 _WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _PATHS = ("file_path", "notebook_path", "path")
-_OUR_TOOL = re.compile(r"mcp__(?:\w+_)?playbook_")
+_OUR_TOOL = re.compile(r"mcp__(?:plugin_playbook_)?playbook__")
 _SEPARATORS = re.compile(r"&&|\|\||[;|&\n]")
 _BEFORE = r"[(!]?\s*(?:[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|command|exec|uvx|uv run|pipx run)\s+)*"
 _OUR_COMMAND = re.compile(
-    rf"{_BEFORE}(?:[\"']?(?:[^\s\"']*/)?playbook[\"']?|\S*python[\d.]*\s+(?:-\w\s+)*-m\s+playbook_db)(?:\s|$)"
+    rf"{_BEFORE}(?:[\"']?(?:[^\s\"']*/bin/)?playbook[\"']?|\S*python[\d.]*\s+(?:-\w\s+)*-m\s+playbook_db)(?:\s|$)"
 )
 _READING = re.compile(
     rf"{_BEFORE}(?:\S*/)?(?:cat|tac|bat|head|tail|less|more|nl|grep|egrep|rg|ag|sed|awk|jq|cut|sort|strings|xxd|diff|sqlite3|fold"
@@ -46,7 +46,6 @@ _HIT_LINES = tuple(
     for hit, note in ((rf"[^\s:]*(?:{_OUR_FILE})[^\s:]*(?::|-\d+-)[^\n]*", OURS),
                       (rf"[^\s:]*(?:{_MEMORY_FILE})[^\s:]*(?::|-\d+-)[^\n]*", MEMORY))
 )  # fmt: skip
-_REMEMBERED = re.compile(r"[Mm]emory|MEMORY|CLAUDE(?:\.local)?\.md|claudeMd|hook additional context")
 
 
 def without_memory(text: str) -> str:
@@ -61,7 +60,7 @@ def without_memory(text: str) -> str:
 
 
 def without_reminders(text: str) -> str:
-    """Return the user's *text* without the client's reminders, if these have both tags."""
+    """Return *text* without the client's reminders, if these have both tags."""
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 
@@ -94,17 +93,14 @@ def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -
 
 
 def without_quotes(text: str) -> str:
-    """Return a tool's output without key points, and without lines and reminders from the playbook or the memory."""
+    """Return a tool's output without key points, lines from the playbook or the memory, and the client's reminders."""
     if " helpful=" in text:
         text = _ENTRIES.sub(OURS, text)
-    if ".claude/" in text or "/memory/" in text:
+    if ".claude/" in text or "/projects/-" in text:
         text = _DIFF.sub(OURS, text)
         for pattern, note in _HIT_LINES:
             text = pattern.sub(note, text)
-    if "<system-reminder>" in text:
-        spans = [span for span in _tagged(text, REMINDER)[0] if _REMEMBERED.search(text, *span)]
-        text = _replaced(text, spans, MEMORY)
-    return text
+    return without_reminders(text)
 
 
 def is_our_tool(tool: str) -> bool:
