@@ -1,5 +1,7 @@
 """The hook of a guard: before a tool call that matches its pattern, it asks the user or refuses the call.
 
+Shell lines of slash commands and skills are calls, too. Nobody is asked about them, so a guard refuses them.
+
 The message is a key point. The hook logs each time it asks or refuses, and each time the user allows the call.
 `claude_code.setup.guards` registers `hooks/guard.py`, which starts it. Standard library only. If the hook isn't sure,
 it prints nothing, because Claude Code also starts it for every command that it can't parse.
@@ -17,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+SKILL_LINE = "PreSkillShellCommand"  # the event of a shell line, since client 2.1.332
 DEADLINE_S = 2.0  # it rarely runs; if it ends early, the tool call goes ahead
 _MOST_CHARS = 4000  # of a point
 _WAIT_S = 0.5  # for a database that somebody holds
@@ -39,7 +42,7 @@ def log_line(name: str, what: str, key: str) -> str:
 
 
 def _work(hook: hook_runner.Hook) -> None:
-    read = hook_runner.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "the guard was skipped")
+    read = hook_runner.read(hook, (remind.FILE, SKILL_LINE, "PostToolUse", remind.FAILURE), "the guard was skipped")
     if read is None:
         return
     event, folder = read
@@ -50,7 +53,8 @@ def _work(hook: hook_runner.Hook) -> None:
     if not is_on or not fits(pattern, event.payload.get("tool_name"), command):
         return
     what = "went on"
-    if event.hook_event_name == remind.FILE:
+    if event.hook_event_name in (remind.FILE, SKILL_LINE):
+        mode = mode if event.hook_event_name == remind.FILE else "deny"
         what = "asked" if mode == "ask" else "refused"
         text = text_of(name, folder)
         if not text:
@@ -59,7 +63,7 @@ def _work(hook: hook_runner.Hook) -> None:
 
         reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {shlex.quote(name)})")
         decision = f'"permissionDecision":"{mode}","permissionDecisionReason":{reason}'
-        hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{remind.FILE}",{decision}}}}}\n'.encode("ascii"))
+        hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{event.hook_event_name}",{decision}}}}}\n'.encode("ascii"))
     hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(folder)))
 
 
