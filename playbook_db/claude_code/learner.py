@@ -6,7 +6,7 @@ For the worker and the commands `learn` and `bootstrap`.
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,6 +17,7 @@ from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript, began_at
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
+from playbook_db.domain.trust.outcomes import NOTHING
 from playbook_db.errors import PlaybookError, RefusalError, Remedy, TimeOverError
 from playbook_db.llm.model import Model
 from playbook_db.services.learning import cursor, learn, queue
@@ -28,6 +29,7 @@ from playbook_db.store.quick_sql import Job
 
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
+_MOST_MEASURED = 8 << 20  # bytes of transcripts that an estimate reads
 _MOST_READERS = 8  # more sessions seldom run at once
 
 _readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets
@@ -115,6 +117,26 @@ def learn_transcript(
         queue.finish(project.own.store, finishes)
     learned = tuple(result for result in results if not result.already_learned)
     return TranscriptResult(len(results), learned, tuple(refused))
+
+
+def measure(unread: Mapping[str, int]) -> tuple[int, int, int, int]:
+    """Return what learning from transcripts would send: bytes of them, parts, prompts and tool calls. *unread* has how
+    many bytes at the end of each transcript are new. Only the first megabytes are read; the rest counts alike. Raises
+    OSError if a file can't be read."""
+    bytes_read, sent, counts = 0, list[int](), NOTHING
+    for path, new in unread.items():
+        if bytes_read < _MOST_MEASURED:
+            reader = ChunkReader(Transcript(path), CHUNK_CHARS)
+            reader.skip(os.path.getsize(path) - new)
+            for chunk in reader.chunks():
+                sent += [len(chunk.text.encode())] if chunk.text else []
+                counts += chunk.counts
+            bytes_read += new
+    whole = sum(unread.values()) / max(bytes_read, 1)
+    size, parts, prompts, calls = (
+        math.ceil(each * whole) for each in (sum(sent), len(sent), counts.turns, counts.tool_calls)
+    )
+    return size, parts, prompts, calls
 
 
 def pass_over(project: Project, path: str) -> bool:

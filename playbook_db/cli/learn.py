@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.log_queries import Life, LifeEvent
     from playbook_db.store.quick_sql import Job, PointLifespan
 
-_TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("To list the jobs: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _EVENT_WORDS = {
@@ -105,13 +104,13 @@ def bootstrap(yes: bool) -> None:
     with opened(may_be_new=True) as project:
         with busy("looking for transcripts"):
             unread = _unread(project)
-        new = [path for path in unread if unread[path] > 0]
+        new = {path: size for path, size in unread.items() if size > 0}
         if not new:
             paths = count_of(len(unread), "transcript")
             text = f"nothing new in {paths}" if unread else "this project has had no session yet"
             print_answer(text, **_learned_record(0, []))
             return
-        estimate, estimate_text = _estimate(project, [unread[path] for path in new])
+        estimate, estimate_text = _estimate(project, new)
         notify([estimate_text])
         if not yes and not is_interactive():
             raise click.UsageError("There is no terminal to ask on. To start, add --yes. Nothing was sent.")
@@ -159,9 +158,9 @@ def estimate_of_bootstrap(project: "Project") -> str:
     from playbook_db.llm import choose
     from playbook_db.services.reading import history
 
-    with suppress(PlaybookError):
+    with suppress(PlaybookError, OSError):
         choose.find_model(project.folder)
-        new = [size for size in _unread(project).values() if size > 0]
+        new = {path: size for path, size in _unread(project).items() if size > 0}
         return _estimate(project, new)[1] if new and not history.sessions(project) else ""
     return ""
 
@@ -309,19 +308,20 @@ def _by(event: "LifeEvent") -> str:
     return session if event.actor == event.session_id else f"{event.actor}, {session}"
 
 
-def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
-    """Return how many tokens learning from transcripts of *sizes* bytes may take, and a sentence about it."""
-    from playbook_db.claude_code.learner import CHUNK_CHARS
+def _estimate(project: "Project", unread: "dict[str, int]") -> tuple[int, str]:
+    """Return how many tokens learning from the *unread* bytes of transcripts may take, and a sentence about it."""
+    from playbook_db.claude_code import learner
     from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import choose
     from playbook_db.llm.model import CHARACTERS_A_TOKEN
     from playbook_db.services.project import read_playbook
 
-    chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
+    size, parts, prompts, calls = learner.measure(unread)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
-    tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
+    tokens = (size + parts * shown) // CHARACTERS_A_TOKEN + parts * choose.TOKENS_A_PART
+    of_what = f"{count_of(prompts, 'prompt')} and {count_of(calls, 'tool call')}"
     cost = choose.cost_in_words(tokens, project.folder or project.key)
-    text = f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens"
+    text = f"{count_of(len(unread), 'transcript')} to learn from, at most about {tokens:,} tokens for {of_what}"
     return tokens, f"{text}, {cost.removeprefix('at most ')}" if cost else text
 
 

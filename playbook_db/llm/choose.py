@@ -19,6 +19,10 @@ _ADVICE = {  # for each value of AGENTIC_CONTEXT_BACKEND
     "cli": "AGENTIC_CONTEXT_BACKEND allows only cli. Unset it, or put `claude` on the PATH, or set PLAYBOOK_CLAUDE",
 }
 _OUTPUT_SHARE = 0.05  # about so many tokens are received for each token sent
+# What learning takes, about. docs/internals/evidence.md says how it was measured.
+TOKENS_A_CALL = 400  # with its result and the assistant's words about it
+TOKENS_A_PROMPT = 500
+TOKENS_A_PART = 8_000  # of a transcript: for the instructions and answers of two calls
 
 
 def find_model(folder: str | None = None) -> Model:
@@ -41,6 +45,13 @@ def describe_access(folder: str) -> str:
         if isinstance(model, ClaudeCli):
             return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
         return f"{anthropic_api.model_name()} at {anthropic_api.shown_address()}, key from {anthropic_api.key_name()}"
+
+
+def sessions_in_words(tokens: int) -> str:
+    """Return for how many usual sessions *tokens* are enough, as in "about 16 sessions with 10 prompts and 100 tool
+    calls each"."""
+    count = tokens // (TOKENS_A_PART + 10 * TOKENS_A_PROMPT + 100 * TOKENS_A_CALL)
+    return f"about {count:,} sessions with 10 prompts and 100 tool calls each"
 
 
 def cost_in_words(tokens: int, folder: str) -> str:

@@ -1,5 +1,6 @@
 """The commands that learn, and those that tell what was learnt: learn, bootstrap, jobs, sessions, why."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -229,6 +230,23 @@ def test_bootstrap_that_nobody_agreed_to_sends_nothing(
     assert (done.code, done.out, api.messages()) == (2, "", [])
     assert "1 transcript to learn from, at most about" in done.err
     assert "There is no terminal to ask on. To start, add --yes. Nothing was sent." in done.err
+
+
+def test_the_estimate_counts_what_would_be_sent(
+    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the size of the file, most of which are the client's own records."""
+    path = _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
+    lines = Path(path).read_text()
+    found = []
+    for more in ("", json.dumps({"type": "api-request-blob", "blob": "x" * 400_000}) + "\n"):
+        Path(path).write_text(lines + more)
+        with MessagesApi(*HELPFUL) as api:
+            model_at(api, monkeypatch)
+            found.append(playbook("bootstrap").err.partition("\n")[0])
+
+    assert found[0] == found[1]
+    assert " tokens for 1 prompt and " in found[0]
 
 
 def test_bootstrap_goes_on_where_an_error_stopped_it(

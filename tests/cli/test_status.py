@@ -16,7 +16,8 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
-DAY = "; reaching the limit costs at most about $2.50 with claude-sonnet-5-5"
+SESSIONS = "for about 18 sessions with 10 prompts and 100 tool calls each"
+DAY = f"; reaching the limit costs at most about $2.50 with claude-sonnet-5-5, {SESSIONS}"
 
 
 def _database() -> str:
@@ -75,7 +76,7 @@ def test_a_days_tokens_are_also_told_in_dollars(
     monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
 
-    limit = f"; reaching the limit costs {dollars.strip(' ()')}" if dollars else ""
+    limit = f"; reaching the limit costs {dollars.strip(' ()')}, {SESSIONS}" if dollars else ""
     assert (
         f"used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one{limit}\n" in playbook("status").out
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.cli import learn
 from playbook_db.llm import anthropic_api, choose, prices
 from playbook_db.llm.model import CHARACTERS_A_TOKEN
 from tests.docs.consoles import examples
@@ -86,7 +85,8 @@ def test_no_advice_names_a_package_that_no_index_has() -> None:
 
 def test_dollars_follow_from_the_list_of_prices() -> None:
     """For a session and a day at most, in README and docs/cost.md; computed as `bootstrap` computes its estimate."""
-    tokens = (200_000 + 4 * 40 * 150) // CHARACTERS_A_TOKEN + learn._TOKENS_A_CHUNK
+    session = choose.TOKENS_A_PART + 10 * choose.TOKENS_A_PROMPT + 100 * choose.TOKENS_A_CALL
+    tokens = session + 4 * 40 * 150 // CHARACTERS_A_TOKEN
     pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/cost.md", "docs/faq.md")}
 
     for amount in (tokens, settings.DAILY_TOKENS):

@@ -82,7 +82,9 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
     if limit and (most := in_dollars(limit)):
-        cost += f"; reaching the limit costs {most.strip(' ()')}"
+        from playbook_db.llm import choose
+
+        cost += f"; reaching the limit costs {most.strip(' ()')}, for {choose.sessions_in_words(limit)}"
     yield "today (UTC)", f"learning used {status.tokens_today:,}{budget}{agreed}, for {cost}"
 
 
