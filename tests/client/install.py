@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-VERSION = "2.1.330"  # the newest that they were tried with
+VERSION = "2.1.332"  # the newest that they were tried with
 OLDEST = "2.1.197"
 PACKAGE = "@anthropic-ai/claude-code"
 PLATFORMS = ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64")

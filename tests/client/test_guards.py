@@ -68,6 +68,26 @@ def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None
     assert (listed["fired"], listed["went_on"]) == (1, 1)
 
 
+@pytest.mark.parametrize("mode", ["--ask", "--deny"])
+def test_a_guard_refuses_a_shell_line_of_a_slash_command(world: World, mode: str) -> None:
+    """A client that has no event for it doesn't complain of a guard, either."""
+    commands = world.project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "ship.md").write_text("---\nallowed-tools: Bash\n---\n!`touch pushed`\n\n!`echo other`\n")
+    fill(world, POINT)
+    run_print(world, "hello")  # by its transcript the client's version is known
+    ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)", mode)
+
+    run = run_print(world, "/ship")
+
+    assert (run.code, run.err) == (0, "")
+    assert "hook event" not in run.out
+    if world.client.version != OLDEST:
+        assert f"[oth-001] {POINT}" in world.api.messages()[-1].said
+        assert not (world.project / "pushed").exists()
+    assert "other" in world.api.messages()[-1].said
+
+
 def test_what_the_person_says_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
     """With a "No", in those words. In print mode nobody said it: neither a guard nor a missing permission teaches."""
     if world.client.version == OLDEST:
