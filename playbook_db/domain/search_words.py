@@ -115,6 +115,11 @@ class Term:
     def __init__(self, words: "tuple[str, ...]", *, is_whole: bool = False, weight: float = 1.0) -> None:
         self.words, self.is_whole, self.weight = words, is_whole, _WHOLE if is_whole else weight
 
+    @property
+    def share(self) -> float:
+        """The length of the term in words: a pair of letters of a script without spaces is half a word."""
+        return 0.5 if not self.is_whole and stands_alone(self.words[0][0]) else 1.0
+
     def quoted(self) -> str:
         """Return the term quoted for FTS5, so that no word is an operator. Single words don't match points' names."""
         return ("" if self.is_whole else "text : ") + '"' + " ".join(self.words) + '"'
@@ -177,9 +182,19 @@ def _weight(word: str, is_name: bool) -> float:
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
         return _WHOLE
+    return _COMMON if is_common(word) else 1.0
+
+
+def is_common(word: str) -> bool:
+    """Return whether *word*, in lower case, is common in texts of all kinds."""
     bare = _bare(word)
-    is_common = bare in STOP_WORDS or any(f" {each} " in _COMMON_WORDS for each in {word, bare})
-    return _COMMON if is_common else 1.0
+    return bare in STOP_WORDS or any(f" {each} " in _COMMON_WORDS for each in {word, bare})
+
+
+def phrase(name: str) -> Term:
+    """Return the term for all words of *name*, one after the other. *name* may be a path."""
+    words = [[*part] if stands_alone(part[0]) else [part] for part in _parts(name)]
+    return Term(tuple([word for each in words for word in each]), is_whole=True)
 
 
 def _parts(chunk: str) -> "list[str]":
@@ -261,7 +276,7 @@ def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float
     """Return the lowest score of a short point that a hook shows for *terms*. *strongly*: use the limit for errors."""
     least, more, few, most = _ERROR if strongly else _PROMPT
     parts = {part for term in terms if term.is_whole and not strongly for part in term.words}
-    words = sum(term.is_whole or term.words[0] not in parts for term in terms)  # a prompt's identifier is one word
+    words = sum([term.share for term in terms if term.is_whole or term.words[0] not in parts])  # an identifier is one
     return min(least + more * max(0, words - few), most)
 
 

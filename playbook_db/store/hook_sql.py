@@ -7,7 +7,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from playbook_db.domain.prompt_text import RankedPoints
@@ -45,6 +45,7 @@ SELECT group_concat(number) FROM (
 """
 _OF_PLAYBOOK = 1 << 32  # numbers
 _MOST_FREQUENT = 20_000  # points that a search reads for one frequent word
+_NAMES_FILE = 100.0  # the score of a point that names a file; code names together give less
 POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
@@ -228,6 +229,52 @@ def fitting(
     return [each for each in matches if each[1] >= search_words.stretched(least, each[0].text)]
 
 
+def with_names(
+    execute: "Callable[..., Any]", playbook_id: int, names: "Iterable[str]", query: str = FITTING
+) -> "list[tuple[StoredPoint, float]]":
+    """Run *query* for the points that write one of *names* as code. Return each with its score, best first. A name
+    counts for less if more points have it."""
+    from playbook_db.domain import code_names, search_words
+
+    weights: dict[int, dict[str, float]] = {}
+    for name in names:
+        numbers = matching(execute, playbook_id, search_words.phrase(name), code_names.MOST_POINTS + 1)
+        for number in numbers if len(numbers) <= code_names.MOST_POINTS else ():
+            weights.setdefault(int(number), {})[name] = 1 / len(numbers)
+    points = []
+    for point in _points(execute, query, playbook_id, weights):
+        words = code_names.written(point.text)
+        if score := sum([weight for name, weight in weights[point.id].items() if code_names.has(words, name)]):
+            points.append((point, score))
+    return sorted(points, key=lambda each: (-each[1], len(each[0].text), each[0].id))
+
+
+def about_file(
+    execute: "Callable[..., Any]", playbook_id: int, path: str, names: "Iterable[str]", query: str = FITTING
+) -> "list[tuple[StoredPoint, float]]":
+    """Run *query* for the points that name the file *path*, and then for those that write one of *names* as code.
+    Return each with its score, best first. The bare name of a file in a folder counts if only one point has it."""
+    from playbook_db.domain import code_names, search_words
+
+    scores = {point.id: (point, score) for point, score in with_names(execute, playbook_id, names, query)}
+    *above, base = path.split("/")[-2:]
+    for end, most in {base: 1, "/".join([*above, base]): search_words.MOST_RANKED}.items():
+        term = search_words.phrase(end)
+        numbers = matching(execute, playbook_id, term, search_words.MOST_RANKED) if term.words else []
+        for point in _points(execute, query, playbook_id, numbers if len(numbers) <= most else ()):
+            if code_names.has_path(point.text, end, path):
+                _, score = scores.get(point.id, (point, 0.0))
+                scores[point.id] = point, _NAMES_FILE + score % _NAMES_FILE
+    return sorted(scores.values(), key=lambda each: -each[1])
+
+
+def _points(
+    execute: "Callable[..., Any]", query: str, playbook_id: int, numbers: "Collection[int | str]"
+) -> "Iterable[StoredPoint]":
+    listed = ",".join(map(str, numbers))
+    return map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id})) if listed else ()
+
+
 def _ranked(
     execute: "Callable[..., Any]",
     playbook_id: int,
@@ -252,8 +299,7 @@ def _ranked(
     scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
     if not scores:
         return []
-    listed = ",".join(map(str, scores))
-    points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
+    points = _points(execute, query, playbook_id, scores)
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
     return [(point, scores[point.id]) for point in ordered]
 

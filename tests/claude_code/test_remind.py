@@ -115,7 +115,7 @@ def test_a_prompt_that_begins_with_a_path_is_no_command(client: Client) -> None:
     assert _told(client, client.prompt("/src/api/users.py fails in parse_header")) == ["oth-001"]
 
 
-def test_no_more_than_three_points_come_the_best_first(client: Client) -> None:
+def test_no_more_than_three_points_come_for_their_words_the_best_first(client: Client) -> None:
     """Though more fit."""
     client.add(*[f"gearbox, clutch and crankshaft: rule {number}" for number in range(4)], "crankshaft, pinion, clutch")
 
@@ -125,18 +125,36 @@ def test_no_more_than_three_points_come_the_best_first(client: Client) -> None:
     assert told[0] == "oth-045"
 
 
+def test_points_follow_that_share_a_code_name_with_the_prompt_and_a_fitting_point(client: Client) -> None:
+    """Up to six with a prompt, three with an error. A name that only the fitting point has brings none."""
+    client.add(
+        *[f"{word} comes after `parse_header`" for word in ("decode", "strip", "join", "split", "count", "fold")],
+        "strings wait for send_header", "the parse header is old",
+    )  # fmt: skip
+    client.add("`parse_header`, written for src/api/users.py, sits above `send_header`")
+    prompt = "does the caller in src/api/users.py trust parse_header here"
+
+    told = _told(client, client.prompt(prompt))
+
+    assert len(told) == 6
+    assert {"oth-001", "oth-049"} <= set(told)
+    assert not {"oth-047", "oth-048"} & {*told}
+    failure = client.failure("TypeError in parse_header, src/api/users.py", command="python src/api/users.py")
+    assert len(_told(client, {**failure, "session_id": "another"})) == 3
+
+
 @pytest.mark.parametrize("letter", ["x", "💡"])
 def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Client, letter: str) -> None:
-    """1,500 UTF-16 units; a point that is too long is passed over for one that isn't."""
+    """2,500 UTF-16 units; a point that is too long is passed over for one that isn't."""
     units = len(letter.encode("utf-16-le")) // 2
-    for length in (3000, 700, 650, 600, 100):
-        client.add(f"gearbox clutch pinion crankshaft {length} " + letter * (length // units))
+    for length in (3000, 1200, 1150, 1100, 100):
+        client.add(f"gearbox clutch pinion crankshaft flywheel tappet dynamo {length} " + letter * (length // units))
 
-    done = client.remind(client.prompt("gearbox, clutch, pinion and crankshaft"))
+    done = client.remind(client.prompt("gearbox, clutch, pinion, crankshaft, flywheel, tappet and dynamo"))
 
-    assert prompt_text.utf16_units(done.context) <= 1500
+    assert prompt_text.utf16_units(done.context) <= 2500
     assert len(done.context.splitlines()) in (3, 4)
-    assert "crankshaft 3000" not in done.context
+    assert "dynamo 3000" not in done.context
 
 
 def test_the_session_is_not_told_twice(client: Client) -> None:
@@ -231,12 +249,11 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
 
 
 def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:
-    """By the error's words, the command or the file; at most 600 units."""
+    """By the error's words, the command or the file."""
     done = client.remind(client.failure(f"Exit code 1\n{FAILS}", command="pip install requests"))
 
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
     assert done.context.splitlines()[1:] == [f"[oth-002] helpful=0 harmful=0 :: {UV}"]
-    assert prompt_text.utf16_units(done.context) <= 600
     path = str(client.folder / "src/api/users.py")
     assert _told(client, client.failure("it failed", tool="Edit", file_path=path)) == ["oth-001"]
     assert [row[:3] for row in client.rows(_SHOWN)] == [
@@ -255,10 +272,10 @@ def test_an_error_wants_a_point_that_fits_strongly(client: Client) -> None:
 
 def test_a_point_that_is_too_long_for_an_error_is_passed_over(client: Client) -> None:
     """Whole points only."""
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 500)
+    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2400)
     failure = client.failure("ERR_GEARBOX_42", command="python gearbox.py")
     assert _told(client, failure) == []
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 300)
+    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2200)
 
     assert _told(client, failure) == ["oth-042"]
 

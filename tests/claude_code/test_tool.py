@@ -1,4 +1,4 @@
-"""The hook of tool calls, run as Claude Code runs it, by the shell: the point that fits a file, at its first call; and
+"""The hook of tool calls, run as Claude Code runs it, by the shell: the points that fit a file, at its first call; and
 the files of a session as words of its next prompt."""
 
 import json
@@ -11,7 +11,7 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import registration, worker
-from playbook_db.claude_code.hooks import touched
+from playbook_db.claude_code.hooks import remind, touched
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 
@@ -115,6 +115,82 @@ def test_any_other_path_brings_nothing_and_is_no_error(client: Client, tmp_path:
     assert {each.name for each in Path(settings.touched_dir()).glob("*")} <= {SESSION}
 
 
+def _write(client: Client, path: str, content: str | bytes) -> None:
+    file = client.folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def test_a_file_brings_the_points_about_what_it_defines(client: Client) -> None:
+    """Those that name it come first. A point about another file, or without the name as code, doesn't come."""
+    client.add(
+        "the queue rests at night: `drain_queue` gives up", "RetryPolicy needs jitter", "always call `check()` twice",
+        "check the drain queue", "src/api/other.py: drain it", "`check` what you write", "lib/work.py keeps its lock",
+    )  # fmt: skip
+    _write(client, "lib/work.py", "class RetryPolicy:\n    def drain_queue(self):\n        def check(): ...\n")
+
+    assert _told(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
+
+
+def test_a_bare_file_name_counts_only_if_one_point_has_it(client: Client) -> None:
+    """With a folder, it counts in any number of points. A folder's name brings nothing."""
+    client.add("clutch.py wants oil", "gearbox.py wants oil", "gearbox.py wants air", "lib/gearbox.py wants water")
+
+    assert _told(client, _read(client, "lib/clutch.py")) == ["oth-039"]
+    assert _told(client, _read(client, "lib/gearbox.py")) == ["oth-042"]
+    assert _told(client, _read(client, "lib/pinion.py")) == []
+
+
+def test_a_file_brings_six_points_and_2500_characters_at_most(client: Client) -> None:
+    """A point that is too long is passed over. Resting points don't come."""
+    client.add(*[f"lib/small.py, rule {number}" for number in range(8)])
+    client.add(*[f"lib/large.py, rule {number}: " + "x" * 900 for number in range(4)], "lib/large.py, the short rule")
+    client.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-039'")
+
+    assert _told(client, _read(client, "lib/small.py")) == [f"oth-{number:03}" for number in range(40, 46)]
+    assert len(_told(client, _read(client, "lib/large.py"))) == 3
+
+
+def test_a_name_in_more_than_twenty_points_says_too_little(client: Client) -> None:
+    """In twenty it counts."""
+    _write(client, "lib/work.py", "def drain_queue(): ...\n")
+    client.add(*[f"drain_queue, rule {number}" for number in range(20)])
+    assert len(_told(client, _read(client, "lib/work.py", session_id="a"))) == 6
+
+    client.add("drain_queue, one more rule")
+    assert _told(client, _read(client, "lib/work.py", session_id="b")) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["binary", "1 GB", "gone", "pipe", "control characters", "unreadable", "a link to /dev/zero"]
+)
+def test_a_file_that_is_no_source_defines_nothing(client: Client, kind: str) -> None:
+    """Nothing is shown, the hook ends in its time, and the session goes on."""
+    client.add("`drain_queue` gives up at night")
+    name = "lib/wo\x1b[31m\trk\n.py" if kind == "control characters" else "lib/work.py"
+    source = "" if kind == "control characters" else "def drain_queue(): ...\n"
+    _write(client, name, source + "\0" * (kind == "binary"))
+    path = client.folder / name
+    if kind == "1 GB":
+        os.truncate(path, 1 << 30)
+    elif kind == "unreadable":
+        path.chmod(0)
+    elif kind != "control characters":
+        if kind != "binary":
+            path.unlink()
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind.startswith("a link"):
+            path.symlink_to("/dev/zero")
+    hurried = Client(client.folder, client.database, client.home)
+
+    done = hurried.run("tool", _read(client, name), before=running.without_roots_powers)
+
+    assert (done.code, done.out, done.err) == running.SILENT
+    assert running.is_in_time(done, remind.DEADLINE_S)
+    assert client.log() == []
+
+
 def test_a_notebook_is_a_file_too(client: Client) -> None:
     """Which the client names otherwise."""
     path = str(client.folder / "src/api/users.py")
@@ -159,24 +235,37 @@ def test_files_touched_since_the_last_prompt_are_words_of_the_next(client: Clien
     assert not client.remind({**ask, "session_id": "another", "transcript_path": "/gone.jsonl"}).has_context
 
 
-def test_prompts_files_and_errors_share_6000_characters_between_two_compactions(client: Client) -> None:
+def test_prompts_files_and_errors_share_18000_characters_between_two_compactions(client: Client) -> None:
     """Whole points only, each time; a compaction begins anew."""
-    texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 400 for number in range(30)]
+    texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 800 for number in range(24)]
     client.add(*texts)
     client.inject(client.start(session_id="another"))
     told = 0
-    for number in range(30):
+    for number in range(24):
         events = (
             _read(client, f"src/gearbox_{number}.py"), client.prompt(f"what is clutch_{number} for?"),
             client.failure("jammed", command=f"src/gearbox_{number}.py clutch_{number}"),
         )  # fmt: skip
         done = client.run("tool" if number % 3 == 0 else "remind", events[number % 3])
         told += len(done.context) if done.has_context else 0
-    assert 5000 < told <= 6000
+    assert 15_000 < told <= 18_000
 
     client.inject(client.start("compact"))
     client.change("UPDATE injections SET points = '[]' WHERE source = 'compact'")
-    assert _told(client, _read(client, "src/gearbox_29.py")) == ["oth-068"]
+    assert _told(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
+
+
+def test_a_large_playbook_has_24000_characters_between_two_compactions(client: Client) -> None:
+    """One of more than 1,000 points."""
+    client.add(*[f"src/gearbox_{number}.py: " + "x" * 2000 for number in range(12)])
+
+    def told(session: str) -> int:
+        events = [_read(client, f"src/gearbox_{number}.py", session_id=session) for number in range(12)]
+        return sum(len(_told(client, event)) for event in events)
+
+    assert told("a") == 8
+    client.change("UPDATE heads SET live_points = 1001")
+    assert told("b") == 10
 
 
 def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:

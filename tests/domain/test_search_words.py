@@ -137,6 +137,15 @@ def test_two_common_words_of_a_long_question_are_too_little() -> None:
     assert least_fitting(long[:11]) == least_fitting(long)
 
 
+def test_a_pair_of_letters_without_spaces_is_half_a_word() -> None:
+    """So a Chinese sentence asks for no more than an English one."""
+    pairs = terms("部署前先清空缓存再重启登录服务然后检查")
+
+    assert len(pairs) == 18
+    assert least_fitting(pairs[:9]) == least_fitting(pairs) == least_fitting(pairs[:1])
+    assert least_fitting([*pairs, Term(("umlaut",))]) > least_fitting(pairs)
+
+
 def test_an_identifier_is_one_word_of_a_question_however_many_parts_it_has() -> None:
     """A path asks for no more than a word does, though its parts are looked up, too."""
     path = terms("why does internal/db/pool/conn_limit.go block here, on a clean checkout made yesterday evening")

@@ -1,8 +1,10 @@
 """The hook of UserPromptSubmit, PreToolUse, PostToolUseFailure and SubagentStart, which shows a few matching points.
 
-The points match the prompt, the error or the subagent's task. A subagent also gets the best points. When a session
-first reads or changes a file, the point that best matches the file's path is shown. Claude Code passes it on with the
-call's result, and always reads a file before changing it. The script `hooks/touched` skips later calls on the file.
+The points match the prompt, the error or the subagent's task. A subagent also gets the best points. With a prompt or
+an error, points follow that write a name as code which the prompt and a matching point write, too. When a session first
+reads or changes a file, the points are shown that name the file, or a function, class or type in it. Claude Code passes
+them on with the call's result, and always reads a file before changing it. The script `hooks/touched` skips later calls
+on the file.
 
 If no point matches well, the hook prints nothing. `hooks/remind.py` and, for tool calls, `hooks/tool.py` start it.
 Standard library only. The user waits for the answer, so the hook stops at a deadline and only logs the reason. It never
@@ -28,18 +30,21 @@ DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
 FILE, TASK = "PreToolUse", "Agent"  # TASK is the tool whose call gives a subagent its task
-LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, FILE: 600, SUBAGENT: 4000, TASK: 4000}
-MOST_UNITS = 6000  # of prompts, files and errors together, from one compaction to the next
+LIMIT_UNITS = {PROMPT: 2500, FAILURE: 2500, FILE: 2500, SUBAGENT: 4000, TASK: 4000}
+MOST_UNITS = 18_000  # of prompts, files and errors together, from one compaction to the next
+_MOST_OF_MANY, _MANY = 24_000, 1000  # the same, if there are more than so many points
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
-MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1, TASK: 10}
+MOST_POINTS = {PROMPT: 6, FAILURE: 3, FILE: 6, TASK: 10}
+_MOST_BY_WORDS = {PROMPT: 3, FAILURE: 1}  # the others share a name with these
+KNOWN, NO_ROOM, HELD_BACK = "the session has it", "no room", "held back for a comparison"
 _FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _DEFAULT_AGENT = "general-purpose"
 _HEADERS = {
     PROMPT: "From the playbook, what fits this prompt; cite a key point that influences your response by its ID:",
-    FILE: "From the playbook, what fits this file; cite the key point by its ID if it influences your response:",
+    FILE: "From the playbook, what fits this file; cite a key point that influences your response by its ID:",
     TASK: "From the playbook, what fits this task; cite a key point that influences your work by its ID:",
-    FAILURE: "From the playbook, what fits this error; cite the key point by its ID if it influences your response:",
+    FAILURE: "From the playbook, what fits this error; cite a key point that influences your response by its ID:",
 }
 _NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # the beginnings of prompts that the client made
 _NAMING = ("command", "file_path", "notebook_path", "path", "pattern", "url")  # fields of tools that name something
@@ -56,15 +61,13 @@ def _work(hook: hook_runner.Hook) -> None:
     if read is None:
         return
     event, folder = read
-    terms = _terms_of(event, folder)
-    if (terms or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
-        _answer(hook, event, folder, terms)
+    question = question_of(event, folder)
+    if (question or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
+        _answer(hook, event, folder, question)
 
 
-def _answer(
-    hook: hook_runner.Hook, event: hook_runner.Event, folder: str, terms: "Sequence[search_words.Term]"
-) -> None:
-    """Answer *event* of the session in *folder* with the points that match *terms*, and record them as shown."""
+def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, question: str) -> None:
+    """Answer *event* of the session in *folder* with the points that match *question*, and record them as shown."""
     path = showing.database_file(folder)
     if path is None:
         return
@@ -74,7 +77,7 @@ def _answer(
         if event.hook_event_name == SUBAGENT:
             _show_best(hook, event, shown)
         else:
-            _show_matches(hook, event, connection, shown, terms)
+            _show_matches(hook, event, connection, shown, matches(event, folder, question, shown))
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
@@ -87,11 +90,11 @@ def moment_of(event: hook_runner.Event) -> str:
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
-def _terms_of(event: hook_runner.Event, folder: str) -> "list[search_words.Term]":
-    """Return the terms to search points with, for *event* of the project in *folder*. Without terms, no point matches.
+def question_of(event: hook_runner.Event, folder: str) -> str:
+    """Return the text for which points are searched at *event* of the project in *folder*, or `""` for none.
 
-    They are from the prompt or task, the path of a file that is touched for the first time, or the error with the
-    command or file of the call. A subagent's start has none.
+    It is the prompt or task, the path of a file that is touched for the first time, or the error with the command or
+    file of the call. A subagent's start has none.
     """
     name, inputs, question = moment_of(event), event.payload.get("tool_input"), ""
     inputs = inputs if isinstance(inputs, dict) else {}
@@ -100,19 +103,42 @@ def _terms_of(event: hook_runner.Event, folder: str) -> "list[search_words.Term]
         question = _read(inputs.get("prompt"))
     elif name == FILE:
         path = hook_runner.storable(inputs.get("file_path") or inputs.get("notebook_path"))
-        if path and touched.is_first(event.session_id, path):
-            question = touched.in_project(path, folder) or ""
+        return (path and touched.is_first(event.session_id, path) and touched.in_project(path, folder)) or ""
     elif name == PROMPT:
         question = _read(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
-            return []
-        files = touched.since_prompt(event.transcript_path, folder)
-        if files and search_words.terms(question):  # else the files alone would match
-            question = "\n".join([question, *files])
+            return ""
     elif name == FAILURE and not event.payload.get("is_interrupt"):
         texts = [*map(inputs.get, _NAMING), event.payload.get("error")]
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
-    return search_words.terms(question)
+    return question if search_words.terms(question) else ""
+
+
+def matches(
+    event: hook_runner.Event, folder: str, question: str, sources: "Sequence[showing.Source]"
+) -> "list[tuple[float, showing.Source, hook_sql.StoredPoint]]":
+    """Return the points of *sources* that match the *question* at *event*, each with its score, best first. Those that
+    only share a name with another match come last, with the score 0."""
+    name, books = moment_of(event), [(each, each.book) for each in sources if each.book.project.live_points]
+    if name == FILE:
+        names = touched.defined_in(os.path.join(folder, question)) if books else []
+        found = [(each, hook_sql.about_file(book.execute, book.project.id, question, names)) for each, book in books]
+    else:
+        files = touched.since_prompt(event.transcript_path, folder) if name == PROMPT else []
+        terms, strongly = search_words.terms("\n".join([question, *files])), name == FAILURE
+        found = [
+            (each, hook_sql.fitting(book.execute, book.project.id, book.project.live_points, terms, strongly=strongly))
+            for each, book in books
+        ]
+    scored = [(score, each, point) for each, points in found for point, score in points]
+    scored.sort(key=lambda each: -each[0])
+    if scored and name in _MOST_BY_WORDS:
+        from playbook_db.domain import code_names  # late: mostly nothing fits
+
+        if names := code_names.shared(question, [point.text for _, _, point in scored]):
+            for each, book in books:
+                scored += [(0.0, each, point) for point, _ in hook_sql.with_names(book.execute, book.project.id, names)]
+    return scored
 
 
 def _read(text: object, first: int = search_words.READ_FIRST, last: int = search_words.READ_LAST) -> str:
@@ -164,22 +190,16 @@ def _show_matches(
     event: hook_runner.Event,
     connection: "at_hand.Connection",
     sources: "Sequence[showing.Source]",
-    terms: "Sequence[search_words.Term]",
+    matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> None:
-    """Show the points that match *terms* and that the session hasn't seen yet, best first."""
-    name = moment_of(event)
-    matches = []
-    for source in sources:
-        if source.book.project.live_points:
-            execute, project = source.book.connection.execute, source.book.project
-            strongly = name in (FAILURE, FILE)
-            points = hook_sql.fitting(execute, project.id, project.live_points, terms, strongly=strongly)
-            matches += [(score, source, point) for point, score in points]
+    """Show the *matches* that the session hasn't seen yet."""
     if not matches:
         return
     _lock(connection)  # else two errors at once would show the same points
     showing.hold_back(hook, event, sources)
-    text, chosen = _chosen(event, sources, sorted(matches, key=lambda each: -each[0]))
+    name, known = moment_of(event), {source: _known(event, source) for source in sources}
+    text, judged = choose(name, matches, known)
+    chosen = [(source, point) for source, point, reason in judged if not reason]
     if not chosen or hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
         if name in _COUNTED_AS:
@@ -206,33 +226,37 @@ def _lock(connection: "at_hand.Connection") -> None:
         pass
 
 
-def _chosen(
-    event: hook_runner.Event,
-    sources: "Sequence[showing.Source]",
+def choose(
+    name: str,
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
-) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
-    """Return the answer to *event* as a text, and the points in it: the best of *matches*, up to the allowed number and
-    length. Points that are held back, or too long for the remaining space, are left out."""
+    known: "dict[showing.Source, tuple[set[int], int]]",
+) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint, str]]]":
+    """Return the text for the moment *name*, and *matches*, each with the reason why it isn't in the text, or `""`.
+
+    The text has the first of *matches*, up to the allowed number and length. *known* has the ids of the points that the
+    session knows, and the length of what it was shown. The shown points are added to these ids.
+    """
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
-    name = moment_of(event)
-    known = {source: _known(event, source) for source in sources}
-    limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(units for _, units in known.values()))
-    lines, chosen = [_HEADERS[name]], []
+    most_units = _MOST_OF_MANY if sum([each.book.project.live_points for each in known]) > _MANY else MOST_UNITS
+    limit_units = min(LIMIT_UNITS[name], most_units - sum([units for _, units in known.values()]))
+    lines, judged = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
-    for _, source, point in matches:
-        if point.id in known[source][0]:
-            continue
-        time = source.book.project.time
-        line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))
-        cost = prompt_text.utf16_units(line) + 1
-        if units + cost <= limit_units and not source.is_held_back(point):
-            units += cost
-            lines.append(line)
-            chosen.append((source, point))
-        if len(chosen) == MOST_POINTS[name]:
-            break
-    return "\n".join(lines), chosen
+    for score, source, point in matches:
+        ids, _ = known[source]
+        most = _MOST_BY_WORDS.get(name, MOST_POINTS[name]) if score else MOST_POINTS[name]
+        reason = KNOWN if point.id in ids else NO_ROOM if len(lines) > most else ""
+        if not reason:
+            time = source.book.project.time
+            line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))
+            cost = prompt_text.utf16_units(line) + 1
+            reason = NO_ROOM if units + cost > limit_units else HELD_BACK if source.is_held_back(point) else ""
+            if not reason:
+                units += cost
+                lines.append(line)
+                ids.add(point.id)
+        judged.append((source, point, reason))
+    return "\n".join(lines), judged
 
 
 def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int], int]":

@@ -1,16 +1,20 @@
-"""Recording which files a session's tools have read or changed, to recognize the first call on each file.
+"""The files that a session's tools read or change: the first call on each file is recognized, and the file is scanned.
 
 For the hooks; standard library only. Each touched file is recorded as an empty file, named after it. The shell script
 `hooks/touched` looks for these files, too.
 """
 
 import os
+import time
 
 from playbook_db import projects, settings
 
 _TAIL_BYTES = 64 * 1024  # of a transcript, in which files touched since the last prompt are looked for
 _MOST_FILES = 4
 _MOST_BYTES = 4 << 20  # of a transcript, in which calls are counted
+_SCANNED_BYTES = 64 * 1024  # of a file, from its beginning
+_LARGEST_FILE = 16 << 20  # bytes; nobody writes a larger one by hand
+_SCAN_S = 0.03  # seconds for one file
 _PROMPT, _CALL, _START = b'"promptSource":"', b'"sourceToolAssistantUUID":"', b'"hookEvent":"SessionStart"'
 
 
@@ -66,6 +70,18 @@ def in_project(path: str, folder: str) -> "str | None":
     return None
 
 
+def defined_in(path: str) -> "list[str]":
+    """Return names of functions, classes and types that the file at *path* defines. Return an empty list if it is
+    binary, very large or can't be read."""
+    content = _part(path, _SCANNED_BYTES, most=_LARGEST_FILE)
+    if not content or b"\0" in content:
+        return []
+    from playbook_db.domain import code_names
+
+    end = time.monotonic() + _SCAN_S
+    return code_names.defined(content.decode("utf-8", "replace"), lambda: time.monotonic() > end)
+
+
 def _folder(session_id: str) -> str:
     is_name = session_id.isascii() and session_id.replace("-", "").replace("_", "").isalnum()
     return os.path.join(settings.touched_dir(), session_id) if is_name else ""
@@ -73,9 +89,18 @@ def _folder(session_id: str) -> str:
 
 def _tail(path: "str | None", most_bytes: int) -> bytes:
     """Return the last *most_bytes* bytes of the file at *path*, or `b""` if it can't be read."""
+    return _part(path, -most_bytes)
+
+
+def _part(path: "str | None", length: int, *, most: "int | None" = None) -> bytes:
+    """Return the first *length* bytes of the file at *path*, or the last ones if *length* is negative. Return `b""` if
+    it can't be read or has more than *most* bytes."""
     try:
         with open(projects.open_plain(projects.as_path(path or "")), "rb", buffering=0) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
-            return file.read(most_bytes) or b""
+            size = os.fstat(file.fileno()).st_size
+            if most is not None and size > most:
+                return b""
+            file.seek(max(0, size + length) if length < 0 else 0)
+            return file.read(abs(length)) or b""
     except (OSError, ValueError):
         return b""
