@@ -22,21 +22,19 @@ _MODIFIERS = (
     "virtual partial inline extern unsafe pub pub(crate) pub(super) data suspend declare local typedef const CREATE OR "
     "REPLACE"
 )
-_NO_HEADS = "if else for while switch catch return new do try with when match until foreach using"
-_KEYWORD_SET, _BEFORE_NAMES, _NO_HEAD_SET = map(frozenset, map(str.split, (_KEYWORDS, _MODIFIERS, _NO_HEADS)))
-_ALSO_USES = ("struct", "enum", "union")  # in C, a line that only uses the type may begin with these
-# Methods that many files define.
-_IN_MANY_FILES = ("constructor", "tostring", "hashcode", "equals", "teardown", "initialize")
+_NO_METHODS = (
+    "if else for while switch catch return new do try with when match until foreach using constructor toString equals "
+    "hashCode"
+)
+_KEYWORD_SET, _BEFORE_NAMES, _NO_METHOD_SET = map(frozenset, map(str.split, (_KEYWORDS, _MODIFIERS, _NO_METHODS)))
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 _APART = {sign: " " for sign in range(128) if not chr(sign).isalnum() and chr(sign) not in "_."}
 _APART[ord("(")] = "( "
 
 
 def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
-    """Return at most MOST_NAMES names that the source *text* defines. Stop as soon as *is_late* returns true.
-
-    A definition is a line with a keyword such as `def` or `class`, or with `name(` before the brace of a body.
-    """
+    """Return at most MOST_NAMES names that the source *text* defines: those after a keyword such as `def` or `class`,
+    and those before a parenthesis and the brace of a body. Stop as soon as *is_late* returns true."""
     names: dict[str, None] = {}
     lines = text.split("\n")
     for number, line in enumerate(lines):
@@ -44,8 +42,8 @@ def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
             break
         name = _after_keyword(line)
         if not name and line.rstrip()[-1:] == "{":
-            name = _before_body(line if "(" in line or line.strip() != "{" else lines[number - 1])
-        if name and _can_count(name):
+            name = _before_body(line if line.strip() != "{" else lines[number - 1])
+        if _can_count(name):
             names[name] = None
     return [*names]
 
@@ -53,57 +51,50 @@ def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
 def _after_keyword(line: str) -> str:
     words = line.split(None, 6)
     for at, word in enumerate(words[:-1]):
-        is_top = word == "const" and line[:1] > " " and words[at + 1] not in _KEYWORD_SET
-        if (word in _KEYWORD_SET and words[at + 1] not in _KEYWORD_SET) or is_top:
-            third = words[at + 2][:1] if words[at + 2 :] else ""
-            if word in _ALSO_USES and words[at + 1].isidentifier() and (third.isalpha() or third == "*"):
-                return ""
+        is_keyword = word in _KEYWORD_SET or (word == "const" and line[:1] > " ")
+        if is_keyword and words[at + 1] not in _KEYWORD_SET:
             rest = " ".join(words[at + 1 :])
-            if word == "func" and rest[0] == "(":  # the receiver of a method in Go
+            if rest[0] == "(":  # the receiver of a method in Go
                 rest = rest.partition(")")[2].lstrip()
             end = next((place for place, sign in enumerate(rest) if not (sign.isalnum() or sign in "_.")), len(rest))
             return rest[:end].rpartition(".")[2]
-        if word not in _BEFORE_NAMES and word not in _KEYWORD_SET:
+        if not is_keyword and word not in _BEFORE_NAMES:
             break
     return ""
 
 
 def _before_body(head: str) -> str:
-    """Return the name of the method or function whose *head* is before a brace, or `""`."""
     start, _, rest = head.partition("(")
-    if not rest or "=" in start or "." in start or "=>" in rest or "function" in rest:
-        return ""  # an assignment, or a call with a function as an argument
     words = start.translate(_APART).split()
-    return "" if not words or not _NO_HEAD_SET.isdisjoint(words) or not start[-1:].isalnum() else words[-1]
+    if not rest or not start[-1:].isalnum() or "=" in start or "." in start or "=>" in rest or "function" in rest:
+        return ""  # an assignment, or a call with a function as an argument
+    return words[-1] if _NO_METHOD_SET.isdisjoint(words) else ""
 
 
 def written(text: str) -> "set[str]":
-    """Return the code words of *text*: words in backticks, or with `_`, dots, inner capitals or a parenthesis.
-
-    A name before a parenthesis is there twice: `name` and `name(`.
-    """
+    """Return the code words of *text*: words in backticks, or with `_`, dots, inner capitals or a parenthesis. A name
+    before a parenthesis is there twice: `name` and `name(`."""
     names: set[str] = set()
     for number, part in enumerate(text.replace("::", ".").split("`")):
         for word in part.translate(_APART).split():
             bare = word.strip(".(")
             has_capital = bare[1:] != bare[1:].lower() and not bare.isupper()
             if number % 2 or word[-1] == "(" or has_capital or not bare.isalnum():
-                names.update(bare.split("."))
-                if word[-1] == "(":
-                    names.add(f"{bare.rpartition('.')[2]}(")
+                names.update([*bare.split("."), *([word[word.rfind(".") + 1 :]] if word[-1] == "(" else [])])
     return names
 
 
 def has(words: "Collection[str]", name: str) -> bool:
     """Return whether the code *words* have *name*. A common word only counts as `name(`."""
-    return (name if _is_telling(name) else f"{name}(") in words
+    bare = name.strip("_").lower()
+    return (name if "_" in bare or not search_words.is_common(bare) else f"{name}(") in words
 
 
 def shared(asked: str, texts: "Iterable[str]") -> "list[str]":
     """Return the names that the question *asked* and at least one of *texts* write as code."""
     words = written(asked)
-    common = words.intersection(*[set().union(*map(written, texts))]) if words else words
-    return [name for name in sorted(common)[:MOST_NAMES] if _can_count(name) and has(common, name)]
+    words &= set().union(*map(written, texts if words else ()))
+    return [name for name in sorted(words)[:MOST_NAMES] if _can_count(name) and has(words, name)]
 
 
 def has_path(text: str, end: str, path: str) -> bool:
@@ -121,9 +112,3 @@ def has_path(text: str, end: str, path: str) -> bool:
 
 def _can_count(name: str) -> bool:
     return "_" in name.strip("_") or len(name.strip("_")) >= _LEAST_LETTERS
-
-
-def _is_telling(name: str) -> bool:
-    """Return whether *name* has `_` or isn't a common word."""
-    bare = name.strip("_").lower()
-    return "_" in bare or not (bare in _IN_MANY_FILES or search_words.is_common(bare))

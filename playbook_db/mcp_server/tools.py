@@ -21,7 +21,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from playbook_db import __version__, settings
-from playbook_db.claude_code import registration
+from playbook_db.claude_code import as_prompt, registration
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, times
 from playbook_db.domain.prompt_text import one_line
@@ -142,13 +142,23 @@ class PlaybookTools:
         self.shown.update(point.name for point in hits)
         return hits_answer(question, hits, notes)
 
-    def why(self, name: Name) -> str:
-        """Show a key point's text and life: when it came, its votes with their reasons, edits and merges."""
+    def why(
+        self,
+        name: Name,
+        prompt: Annotated[str, Field(max_length=MAX_QUESTION, description="Say if and why it comes with this.")] = "",
+        file: Annotated[str, Field(max_length=1_000, description="Then this file is read: its path.")] = "",
+    ) -> str:
+        """Show a key point's text and life: when it came, its votes with their reasons, edits and merges. With a prompt
+        or a file: whether a new session is shown it then, and why."""
         name = name.strip()
         with self.opened(history.reads_in_full(name)) as (project, notes):
             full = history.point_in_full(project.with_point(name), name)
         self.shown.add(name)
         retired = full.details.retired
+        if prompt or file:
+            _, found = as_prompt.explain(self.url, self.folder, prompt, file)
+            reasons = [f"with the {each.moment}: {each.reason}" for each in found if each.point.name == name]
+            notes += reasons or ["it shares no word that counts with this prompt or file"]
         return life_answer(full.details.point, retired.revision if retired else None, full.life or Life((), ()), notes)
 
     def list_points(

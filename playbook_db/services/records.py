@@ -52,6 +52,11 @@ def answer_record(point: "prompt_text.PromptPoint", score: float, marks: "quick_
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
+def candidate_record(candidate: Any) -> Record:
+    """A point, and why a session is or isn't shown it with a prompt or file (`search --as-prompt`)."""
+    return point_record(candidate.point) | _fields(candidate, "moment", "is_shown", "reason")
+
+
 def history_hit_record(hit: "searching.HistoryHit", score: float) -> Record:
     """A match in the history, with its score (`search --all`)."""
     return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}

@@ -51,6 +51,8 @@ SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id A
 """
 FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # for texts that nobody asked for
 
+RESTING = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NULL AND resting = 1"
+
 TEXTS = "SELECT id, text FROM key_points WHERE playbook_id = :playbook_id AND id IN"
 
 NAMED = "SELECT text FROM key_points WHERE playbook_id = :playbook_id AND name = :name AND retired_in IS NULL"

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from playbook_db import projects
+from playbook_db.claude_code import as_prompt
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.errors import PointRuleError, ProjectError, Remedy
 from playbook_db.services import project as project_service
@@ -53,6 +54,14 @@ def add(request: PageRequest) -> Response:
     name = result.changes[0].point.name
     request.say(f"added {name}", result)
     return request.back("points", name)
+
+
+def explain(request: PageRequest) -> Response:
+    """Show the text for a session's start, and why a prompt or a file brings a point or doesn't."""
+    own, query = request.project.own, {name: request.query.get(name, "") for name in ("q", "file")}
+    url = own.store.url.render_as_string(hide_password=False)
+    start, found = as_prompt.explain(url, own.folder or own.key, query["q"], query["file"])
+    return request.page("shown.html", title="What a session is shown", start=start, found=found, query=query)
 
 
 def list_projects(request: PageRequest) -> Response:
@@ -106,5 +115,6 @@ ROUTES: Routes = {
     ("GET", "/"): home,
     ("GET", "/points"): list_points,
     ("POST", "/points"): add,
+    ("GET", "/shown"): explain,
     ("GET", "/projects"): list_projects,
 }

@@ -1,5 +1,4 @@
-"""The hook of tool calls, run as Claude Code runs it, by the shell: the points that fit a file, at its first call; and
-the files of a session as words of its next prompt."""
+"""The hook of tool calls, run as Claude Code runs it, by the shell: the points that fit a file, at its first call."""
 
 import json
 import os
@@ -217,22 +216,6 @@ def test_a_file_brings_what_the_start_has_shown_only_much_later(client: Client) 
     touched.forget(SESSION)
     client.transcript.write_text(start + call * 51)
     assert _told(client, _read(client)) == ["oth-001"]
-
-
-def test_files_touched_since_the_last_prompt_are_words_of_the_next(client: Client) -> None:
-    """With what was typed, if that says anything; those before the last prompt are not."""
-    ask = client.prompt("the second header is still wrong, isn't it")
-    use = {"type": "assistant", "message": {"content": [{"type": "tool_use", "input": {}}]}}
-    use["message"]["content"][0]["input"] = {"file_path": str(client.folder / "src/api/users.py")}  # type: ignore[index]
-    lines = [json.dumps(line, separators=(",", ":")) for line in (use, {"type": "user", "promptSource": "typed"})]
-    client.transcript.parent.mkdir(parents=True, exist_ok=True)
-    client.transcript.write_text("\n".join(lines))
-    assert not client.remind(ask).has_context
-
-    client.transcript.write_text("\n".join(reversed(lines)))
-    assert not client.remind(client.prompt("ok")).has_context
-    assert HEADER in client.remind(ask).context
-    assert not client.remind({**ask, "session_id": "another", "transcript_path": "/gone.jsonl"}).has_context
 
 
 def test_prompts_files_and_errors_share_18000_characters_between_two_compactions(client: Client) -> None:

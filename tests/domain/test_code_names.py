@@ -33,7 +33,7 @@ SOURCES = {
         "LedgerService rebuildIndex",
     ),
     "C": (
-        "static int frob_widget(struct foobar *x)\n{\n  struct foobar *bar;\nstruct ring_buffer {\n"
+        "static int frob_widget(struct foobar *x)\n{\n  struct foo *bar;\nstruct ring_buffer {\n"
         "void Foo::barbaz(int x) {\n  call_it(x);\n",
         "frob_widget ring_buffer barbaz",
     ),

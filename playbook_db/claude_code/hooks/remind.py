@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+    Question = tuple[str, list[search_words.Term]]
+
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
@@ -62,11 +64,11 @@ def _work(hook: hook_runner.Hook) -> None:
         return
     event, folder = read
     question = question_of(event, folder)
-    if (question or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
+    if (question[1] or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
         _answer(hook, event, folder, question)
 
 
-def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, question: str) -> None:
+def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, question: "Question") -> None:
     """Answer *event* of the session in *folder* with the points that match *question*, and record them as shown."""
     path = showing.database_file(folder)
     if path is None:
@@ -90,11 +92,12 @@ def moment_of(event: hook_runner.Event) -> str:
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
-def question_of(event: hook_runner.Event, folder: str) -> str:
-    """Return the text for which points are searched at *event* of the project in *folder*, or `""` for none.
+def question_of(event: hook_runner.Event, folder: str) -> "Question":
+    """Return the text for which points are searched at *event* of the project in *folder*, and its terms. Without
+    terms, no point matches.
 
-    It is the prompt or task, the path of a file that is touched for the first time, or the error with the command or
-    file of the call. A subagent's start has none.
+    The text is the prompt or task, the path of a file that is touched for the first time, or the error with the command
+    or file of the call. A subagent's start has none.
     """
     name, inputs, question = moment_of(event), event.payload.get("tool_input"), ""
     inputs = inputs if isinstance(inputs, dict) else {}
@@ -103,39 +106,39 @@ def question_of(event: hook_runner.Event, folder: str) -> str:
         question = _read(inputs.get("prompt"))
     elif name == FILE:
         path = hook_runner.storable(inputs.get("file_path") or inputs.get("notebook_path"))
-        return (path and touched.is_first(event.session_id, path) and touched.in_project(path, folder)) or ""
+        if path and touched.is_first(event.session_id, path) and (question := touched.in_project(path, folder) or ""):
+            return question, [search_words.phrase(question)]
     elif name == PROMPT:
         question = _read(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
-            return ""
+            return "", []
     elif name == FAILURE and not event.payload.get("is_interrupt"):
         texts = [*map(inputs.get, _NAMING), event.payload.get("error")]
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
-    return question if search_words.terms(question) else ""
+    return question, search_words.terms(question)
 
 
 def matches(
-    event: hook_runner.Event, folder: str, question: str, sources: "Sequence[showing.Source]"
+    event: hook_runner.Event, folder: str, question: "Question", sources: "Sequence[showing.Source]"
 ) -> "list[tuple[float, showing.Source, hook_sql.StoredPoint]]":
     """Return the points of *sources* that match the *question* at *event*, each with its score, best first. Those that
     only share a name with another match come last, with the score 0."""
     name, books = moment_of(event), [(each, each.book) for each in sources if each.book.project.live_points]
-    if name == FILE:
-        names = touched.defined_in(os.path.join(folder, question)) if books else []
-        found = [(each, hook_sql.about_file(book.execute, book.project.id, question, names)) for each, book in books]
-    else:
-        files = touched.since_prompt(event.transcript_path, folder) if name == PROMPT else []
-        terms, strongly = search_words.terms("\n".join([question, *files])), name == FAILURE
-        found = [
-            (each, hook_sql.fitting(book.execute, book.project.id, book.project.live_points, terms, strongly=strongly))
-            for each, book in books
-        ]
-    scored = [(score, each, point) for each, points in found for point, score in points]
+    text, terms = question
+    names = touched.defined_in(os.path.join(folder, text)) if name == FILE and books else []
+    scored: list[tuple[float, showing.Source, hook_sql.StoredPoint]] = []
+    for each, book in books:
+        execute, number, live = book.execute, book.project.id, book.project.live_points
+        if name == FILE:
+            points = hook_sql.about_file(execute, number, text, names)
+        else:
+            points = hook_sql.fitting(execute, number, live, terms, strongly=name == FAILURE)
+        scored += [(score, each, point) for point, score in points]
     scored.sort(key=lambda each: -each[0])
     if scored and name in _MOST_BY_WORDS:
         from playbook_db.domain import code_names  # late: mostly nothing fits
 
-        if names := code_names.shared(question, [point.text for _, _, point in scored]):
+        if names := code_names.shared(text, [point.text for _, _, point in scored]):
             for each, book in books:
                 scored += [(0.0, each, point) for point, _ in hook_sql.with_names(book.execute, book.project.id, names)]
     return scored

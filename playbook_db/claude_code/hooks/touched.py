@@ -9,13 +9,10 @@ import time
 
 from playbook_db import projects, settings
 
-_TAIL_BYTES = 64 * 1024  # of a transcript, in which files touched since the last prompt are looked for
-_MOST_FILES = 4
 _MOST_BYTES = 4 << 20  # of a transcript, in which calls are counted
-_SCANNED_BYTES = 64 * 1024  # of a file, from its beginning
+_SCANNED_BYTES, _SCAN_S = 64 * 1024, 0.03  # of a file's beginning, and the seconds for its names
 _LARGEST_FILE = 16 << 20  # bytes; nobody writes a larger one by hand
-_SCAN_S = 0.03  # seconds for one file
-_PROMPT, _CALL, _START = b'"promptSource":"', b'"sourceToolAssistantUUID":"', b'"hookEvent":"SessionStart"'
+_CALL, _START = b'"sourceToolAssistantUUID":"', b'"hookEvent":"SessionStart"'
 
 
 def is_first(session_id: "str | None", path: str) -> bool:
@@ -44,20 +41,9 @@ def forget(session_id: "str | None") -> None:
         pass  # it has touched none
 
 
-def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
-    """Return the project's files that were touched after the last prompt of *transcript*, latest first."""
-    tail = _tail(transcript, _TAIL_BYTES)
-    paths: dict[str, None] = {}
-    for part in reversed(tail[tail.rfind(_PROMPT) + 1 :].split(b'_path":"')[1:]):
-        path = in_project(part.partition(b'"')[0].decode("utf-8", "replace"), folder)
-        if path and "\\" not in path:
-            paths[path] = None
-    return [*paths][:_MOST_FILES]
-
-
 def calls_since_start(transcript: "str | None") -> int:
     """Count the tool calls in *transcript* since points were last shown at a session's start."""
-    tail = _tail(transcript, _MOST_BYTES)
+    tail = _part(transcript, -_MOST_BYTES)
     return tail[max(0, tail.rfind(_START)) :].count(_CALL)
 
 
@@ -73,7 +59,7 @@ def in_project(path: str, folder: str) -> "str | None":
 def defined_in(path: str) -> "list[str]":
     """Return names of functions, classes and types that the file at *path* defines. Return an empty list if it is
     binary, very large or can't be read."""
-    content = _part(path, _SCANNED_BYTES, most=_LARGEST_FILE)
+    content = _part(path, _SCANNED_BYTES, _LARGEST_FILE)
     if not content or b"\0" in content:
         return []
     from playbook_db.domain import code_names
@@ -87,20 +73,13 @@ def _folder(session_id: str) -> str:
     return os.path.join(settings.touched_dir(), session_id) if is_name else ""
 
 
-def _tail(path: "str | None", most_bytes: int) -> bytes:
-    """Return the last *most_bytes* bytes of the file at *path*, or `b""` if it can't be read."""
-    return _part(path, -most_bytes)
-
-
-def _part(path: "str | None", length: int, *, most: "int | None" = None) -> bytes:
+def _part(path: "str | None", length: int, most_bytes: int = 1 << 62) -> bytes:
     """Return the first *length* bytes of the file at *path*, or the last ones if *length* is negative. Return `b""` if
-    it can't be read or has more than *most* bytes."""
+    it can't be read or has more than *most_bytes*."""
     try:
         with open(projects.open_plain(projects.as_path(path or "")), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            if most is not None and size > most:
-                return b""
             file.seek(max(0, size + length) if length < 0 else 0)
-            return file.read(abs(length)) or b""
+            return (file.read(abs(length)) or b"") if size <= most_bytes else b""
     except (OSError, ValueError):
         return b""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, source_of
+from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened, playbook_here, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -210,14 +210,23 @@ def render() -> None:
     is_flag=True,
     help="Also search retired points, proposals, earlier texts, and the reasons and evidence of changes.",
 )
+@click.option(
+    "--as-prompt", is_flag=True, help="Say for each match whether a new session is shown it with this prompt, and why."
+)
+@click.option("--file", "path", metavar="F", help="With --as-prompt: the session then reads this file of the project.")
 @as_json
-def search(words: tuple[str, ...], limit: int, is_whole: bool) -> None:
+def search(words: tuple[str, ...], limit: int, is_whole: bool, as_prompt: bool, path: str | None) -> None:
     """Find key points by what they say, best match first.
 
     WORDS can be any text: a question, an error message, a file name. Other forms of a word match, too. Names such as
     src/api/users.py or parse_header match as a whole and by their parts. A terminal shows matches in bold.
     """
     question = " ".join(words)
+    if path and not as_prompt:
+        raise click.UsageError("--file needs --as-prompt.")
+    if as_prompt:
+        _explain(question, path)
+        return
     (points,), marks = _answers(question)
     older = _from_history(question) if is_whole else ()
     points, older = points[:limit], older[: max(limit - len(points), 0)]
@@ -236,6 +245,18 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool) -> None:
         if not search_words.terms(question):
             hint = "these words are too common to search for; name a file or an error"
         notify([hint])
+
+
+def _explain(prompt: str, path: str | None) -> None:
+    from playbook_db.claude_code import as_prompt
+
+    url, folder = database_and_folder()
+    if folder is None:
+        raise click.UsageError("--as-prompt is about a project's sessions. Leave out --user.")
+    _, found = as_prompt.explain(url, folder, prompt, path)
+    rows = [(each.point.name, each.moment, each.reason, each.point.text) for each in found]
+    nothing = "no key point shares a word that counts with this prompt or file, so a session is shown none"
+    print_table(("name", "at", "why", "text"), rows, nothing=nothing, records=map(records.candidate_record, found))
 
 
 def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":

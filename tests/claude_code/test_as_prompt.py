@@ -1,0 +1,85 @@
+"""Why a point comes with a prompt or a file, or doesn't: as the hooks show it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import as_prompt
+from playbook_db.errors import DatabaseError
+from tests.claude_code import running
+from tests.claude_code.running import Client
+
+pytestmark = pytest.mark.slow  # starts processes
+
+POINTS = (
+    "`drain_queue` gives up at night", "drain_queue needs a lock in src/work.py", "drain the sink",
+    "src/work.py keeps its lock", "`RetryPolicy` needs jitter", "RetryPolicy is old",
+    "drain_queue, the long story: " + "x" * 2400,
+)  # fmt: skip
+PROMPT = "why does drain_queue hang when the night shift of the second warehouse begins its work"
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in a project whose playbook fills a session's start with other points. The last but one rests."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.fill(*POINTS, *[f"service {number} keeps a ledger: " + "y" * 900 for number in range(11)])
+    made.change("UPDATE key_points SET pinned = 1 WHERE text LIKE 'service%'")
+    made.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-006'")
+    (folder / "src").mkdir()
+    (folder / "src" / "work.py").write_text("class RetryPolicy: ...\ndef drain_queue(): ...\n")
+    return made
+
+
+def _explained(client: Client, file: str | None = None) -> dict[tuple[str, str], str]:
+    _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT, file)
+    return {(each.moment, each.point.name): each.reason for each in found}
+
+
+def _names(context: str) -> set[str]:
+    return {line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")}
+
+
+def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
+    """The session's start, then the prompt, then the file."""
+    start, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT, "src/work.py")
+    shown = {
+        moment: {each.point.name for each in found if each.reason == f"shown with the {moment}"}
+        for moment in ("prompt", "file")
+    }
+    call = client.call("Read", file_path=str(client.folder / "src/work.py"))
+
+    assert client.inject(client.start()).context == start
+    assert shown == {
+        "prompt": _names(client.remind(client.prompt(PROMPT)).context),
+        "file": _names(client.run("tool", call).context),
+    }
+    assert all(shown.values())
+
+
+def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
+    """It rests, doesn't fit enough, there is no room, or the session has it."""
+    told = _explained(client, "src/work.py")
+
+    assert told["prompt", "oth-001"] == told["file", "oth-001"] == "shown with the prompt"
+    assert told["file", "oth-005"] == "shown with the file"
+    assert told["file", "oth-006"] == "rests"
+    assert told["prompt", "oth-007"] == "no room"
+    assert told["prompt", "oth-003"].startswith("doesn't fit enough: 0.")
+    assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
+
+
+def test_a_moment_that_is_switched_off_brings_nothing(client: Client) -> None:
+    """The reason names the setting."""
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({"playbook_on_prompt": False}))
+
+    assert set(_explained(client).values()) == {"playbook_on_prompt is off"}
+
+
+def test_a_database_that_hooks_can_t_read_is_an_error(client: Client) -> None:
+    """It isn't there, or it is damaged."""
+    for damage in (lambda: client.database.write_bytes(b"x" * 5000), client.database.unlink):
+        damage()
+        with pytest.raises(DatabaseError):
+            _explained(client)
