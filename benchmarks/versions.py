@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks import cli, sandbox
 from benchmarks.figures import Figures, show, times
-from benchmarks.hooks import hook, prompt, session_end, session_start
+from benchmarks.hooks import hook, prompt, reading, session_end, session_start, unfitting_prompt
 
 POINTS = 60
 LIMIT = 1.05  # times the instructions of the other commit, at most
@@ -31,10 +31,15 @@ _COMMANDS = (
     "sql QUERY", "sessions", "review", "config", "project list", "backup --list", "db path", "show nothing",
     "vote nothing helpful", "at nothing", "textconv nothing", "db check", "mcp",
 )  # fmt: skip
-_HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
-    "inject": session_start,
-    "enqueue": session_end,
-    "remind": prompt,
+_FILES = {"small": 4, "44kB": 56}  # functions of a file that a session reads
+_HOOKS: Mapping[str, Callable[[str, Path], Mapping[str, Any]]] = {
+    "inject": lambda session, _: session_start(session),
+    "enqueue": lambda session, _: session_end(session),
+    "remind": lambda session, _: prompt(session),
+    "remind nothing": lambda session, _: unfitting_prompt(session),
+    "tool gone": lambda session, folder: reading(session, folder, place="src/gone.py"),
+    "tool small": lambda session, folder: reading(session, folder, place="src/small.py"),
+    "tool 44kB": lambda session, folder: reading(session, folder, place="src/44kB.py"),
 }
 _AIMS = {
     **{command: aim for commands, aim in cli.AIMS for command in commands},
@@ -49,6 +54,7 @@ _HANDSHAKE = (
 {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 """
 )
+_BODY = "    for item in items:  # each of them\n        yield item.count\n" * 12
 _PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 _COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
@@ -123,6 +129,10 @@ def home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
     subprocess.run([sys.executable, "-c", _FILL, str(folder), str(POINTS)], cwd=root, env=environment, check=True)
     (folder / "home" / ".claude" / "playbook").mkdir(parents=True, exist_ok=True)
     (folder / "home" / ".claude" / "playbook" / "worker.lock").touch()  # inject starts no worker then
+    (sandbox.project_folder(folder) / "src").mkdir(exist_ok=True)
+    for name, functions in _FILES.items():
+        text = "".join(f"def count_item_{number}(items):\n{_BODY}" for number in range(functions))
+        (sandbox.project_folder(folder) / "src" / f"{name}.py").write_text(text)
     return folder, environment
 
 
@@ -131,7 +141,7 @@ def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) 
     found = []
     for number in range(1 + (_HOOK_RUNS if name in _HOOKS else 1)):
         session = f"session-{number}"
-        payload = json.dumps(_HOOKS[name](session)) if name in _HOOKS else _HANDSHAKE * (name == "mcp")
+        payload = json.dumps(_HOOKS[name](session, folder)) if name in _HOOKS else _HANDSHAKE * (name == "mcp")
         words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
         ours = patient(name, root) if name in _HOOKS else [sys.executable, "-P", "-m", "playbook_db", *words]
         done = subprocess.run(
@@ -162,8 +172,9 @@ def _read(done: "subprocess.CompletedProcess[str]") -> int:
 
 def patient(name: str, root: Path) -> list[str]:
     """What starts the hook *name* of the checkout *root* with all the time that it needs."""
-    started = hook(_PYTHON, name, root=root)
-    code = _PATIENTLY.format(root=str(root), hook=name, file=started[3])
+    script, *_ = name.split()
+    started = hook(_PYTHON, script, root=root)
+    code = _PATIENTLY.format(root=str(root), hook="remind" if script == "tool" else script, file=started[3])
     return [*started[:3], "-c", code, *started[4:]]
 
 

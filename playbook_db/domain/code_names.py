@@ -27,6 +27,7 @@ _NO_METHODS = (
     "hashCode"
 )
 _KEYWORD_SET, _BEFORE_NAMES, _NO_METHOD_SET = map(frozenset, map(str.split, (_KEYWORDS, _MODIFIERS, _NO_METHODS)))
+_OWNERS = ("class", "interface", "trait", "struct", "enum", "record", "object", "type", "module", "protocol", "actor")
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 _APART = {sign: " " for sign in range(128) if not chr(sign).isalnum() and chr(sign) not in "_."}
 _APART[ord("(")] = "( "
@@ -34,33 +35,50 @@ _APART[ord("(")] = "( "
 
 def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
     """Return at most MOST_NAMES names that the source *text* defines: those after a keyword such as `def` or `class`,
-    and those before a parenthesis and the brace of a body. Stop as soon as *is_late* returns true."""
+    and those before a parenthesis and the brace of a body. A plain word also comes with its class, as `Worker.run`.
+    Stop as soon as *is_late* returns true."""
     names: dict[str, None] = {}
+    owner = ""
     lines = text.split("\n")
     for number, line in enumerate(lines):
-        if len(names) == MOST_NAMES or (number % _LINES_AT_ONCE == _LINES_AT_ONCE - 1 and is_late()):
+        if len(names) >= MOST_NAMES or (number % _LINES_AT_ONCE == _LINES_AT_ONCE - 1 and is_late()):
             break
-        name = _after_keyword(line)
+        keyword, name = _after_keyword(line)
+        if line[:4] == "impl":  # of Rust
+            owner = _head(line.partition(" for ")[2] or line.partition(" ")[2])
         if not name and line.rstrip()[-1:] == "{":
             name = _before_body(line if line.strip() != "{" else lines[number - 1])
+        if keyword[:1] == "(":  # the receiver of a method in Go
+            owner = keyword.translate(_APART).split()[-1]
+        elif keyword in _OWNERS:
+            owner = name
+        elif name and line[:1] > " ":
+            owner = ""
+        if owner not in ("", name) and not _is_telling(name) and name:
+            names[f"{owner}.{name}"] = None
         if _can_count(name):
             names[name] = None
-    return [*names]
+    return [*names][:MOST_NAMES]
 
 
-def _after_keyword(line: str) -> str:
+def _after_keyword(line: str) -> "tuple[str, str]":
+    """Return the keyword of a definition and the name after it, or two empty strings."""
     words = line.split(None, 6)
     for at, word in enumerate(words[:-1]):
         is_keyword = word in _KEYWORD_SET or (word == "const" and line[:1] > " ")
         if is_keyword and words[at + 1] not in _KEYWORD_SET:
             rest = " ".join(words[at + 1 :])
-            if rest[0] == "(":  # the receiver of a method in Go
-                rest = rest.partition(")")[2].lstrip()
-            end = next((place for place, sign in enumerate(rest) if not (sign.isalnum() or sign in "_.")), len(rest))
-            return rest[:end].rpartition(".")[2]
+            if rest[0] == "(":
+                word, _, rest = rest.partition(")")
+            return word, _head(rest.lstrip())
         if not is_keyword and word not in _BEFORE_NAMES:
             break
-    return ""
+    return "", ""
+
+
+def _head(rest: str) -> str:
+    end = next((place for place, sign in enumerate(rest) if not (sign.isalnum() or sign in "_.")), len(rest))
+    return rest[:end].rpartition(".")[2]
 
 
 def _before_body(head: str) -> str:
@@ -72,29 +90,34 @@ def _before_body(head: str) -> str:
 
 
 def written(text: str) -> "set[str]":
-    """Return the code words of *text*: words in backticks, or with `_`, dots, inner capitals or a parenthesis. A name
-    before a parenthesis is there twice: `name` and `name(`."""
+    """Return the code words of *text*: words with `_` or inner capitals, words that fill backticks, pairs such as
+    `Worker.run`, and `name(` for a word before a parenthesis."""
     names: set[str] = set()
     for number, part in enumerate(text.replace("::", ".").split("`")):
+        if number % 2:
+            names.add(part.partition("(")[0])
         for word in part.translate(_APART).split():
-            bare = word.strip(".(")
-            has_capital = bare[1:] != bare[1:].lower() and not bare.isupper()
-            if number % 2 or word[-1] == "(" or has_capital or not bare.isalnum():
-                names.update([*bare.split("."), *([word[word.rfind(".") + 1 :]] if word[-1] == "(" else [])])
+            *owners, name = word.strip(".(").split(".")
+            names.update([each for each in (*owners, name) if _is_telling(each)])
+            if owners:
+                names.add(f"{owners[-1]}.{name}")
+            elif word[-1] == "(":
+                names.add(f"{name}(")
     return names
 
 
 def has(words: "Collection[str]", name: str) -> bool:
     """Return whether the code *words* have *name*. A common word only counts as `name(`."""
-    bare = name.strip("_").lower()
-    return (name if "_" in bare or not search_words.is_common(bare) else f"{name}(") in words
+    is_common = not _is_telling(name) and "." not in name and search_words.is_common(name.lower())
+    return (name in words and not is_common) or f"{name}(" in words
 
 
 def shared(asked: str, texts: "Iterable[str]") -> "list[str]":
     """Return the names that the question *asked* and at least one of *texts* write as code."""
     words = written(asked)
     words &= set().union(*map(written, texts if words else ()))
-    return [name for name in sorted(words)[:MOST_NAMES] if _can_count(name) and has(words, name)]
+    names = sorted({word.rstrip("(") for word in words if _can_count(word.rstrip("("))})
+    return [name for name in names[:MOST_NAMES] if has(words, name)]
 
 
 def has_path(text: str, end: str, path: str) -> bool:
@@ -112,3 +135,7 @@ def has_path(text: str, end: str, path: str) -> bool:
 
 def _can_count(name: str) -> bool:
     return "_" in name.strip("_") or len(name.strip("_")) >= _LEAST_LETTERS
+
+
+def _is_telling(name: str) -> bool:
+    return "_" in name.strip("_") or (name[1:] != name[1:].lower() and not name.isupper())

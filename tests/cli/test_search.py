@@ -49,6 +49,29 @@ def test_as_json_each_point_has_its_score(harbour: Playbook) -> None:
     assert found[0]["score"] > 0
 
 
+def test_as_prompt_says_why_a_session_gets_each_point(harbour: Playbook, folder: Path) -> None:
+    """With the prompt, then with the file. As JSON, too."""
+    (folder / "src").mkdir()
+    (folder / "src" / "cache.py").write_text("class CacheStore: ...\n")
+    harbour("add", "`CacheStore` needs a lock")
+    asked = ("search", "--as-prompt", "why does uv fail?", "--file", "src/cache.py")
+
+    lines = [line.split("\t") for line in harbour(*asked).out.splitlines()]
+    assert ["oth-002", "prompt", "shown at the session's start"] in [line[:3] for line in lines]
+    assert ["oth-004", "file", "shown at the session's start"] in [line[:3] for line in lines]
+    found = json.loads(harbour(*asked, "--json").out)
+    assert [(each["name"], each["moment"], each["is_shown"], each["reason"]) for each in found] == [
+        (name, moment, True, reason) for name, moment, reason, _ in lines
+    ]
+
+
+def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
+    """A text without a word that counts brings nothing."""
+    assert "share" in harbour("search", "--as-prompt", "zebra").err
+    assert harbour("--user", "search", "--as-prompt", "uv").code == 2
+    assert harbour("search", "uv", "--file", "src/cache.py").code == 2
+
+
 @pytest.mark.parametrize(
     "words",
     ["AND", 'OR "NOT', "a*b(c^", "please do it", "x" * 100_000, "x " * 50_000, "\x1b[2J", "NEAR(uv,", "", "🚀", "-:*"],

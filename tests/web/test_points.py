@@ -580,3 +580,16 @@ def test_a_folder_that_looks_like_no_project_gets_no_playbook_by_the_way(site: S
         assert "Kept all the same" in refused.body
 
         assert listed(visitor.see("/points")) == []
+
+
+def test_a_page_shows_what_a_session_gets_and_why(site: Site) -> None:
+    """The text of a session's start with its last line, and a reason for each match."""
+    name = site.add("`grease_gearbox` before winter")
+    for number in range(12):
+        site.add(f"ledger {number}: " + "x" * 950)
+
+    plain = words_of(site.see("/shown"))
+    assert "more key points aren't shown here" in plain
+    asked = site.see("/shown", q="why does grease_gearbox hang", file="../outside.py")
+    assert re.search(rf"{name} prompt shown (at the session's start|with the prompt)", words_of(asked))
+    assert "No key point shares a word" in words_of(site.see("/shown", q="zebra"))
