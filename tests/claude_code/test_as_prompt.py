@@ -24,8 +24,10 @@ PROMPT = "why does drain_queue hang when the night shift of the second warehouse
 def client(folder: Path, home: Path) -> Client:
     """The client in a project whose playbook fills a session's start with other points. The last but one rests."""
     made = running.a_client(folder, home, is_patient=True)
-    made.fill(*POINTS, *[f"service {number} keeps a ledger: " + "y" * 900 for number in range(11)])
-    made.change("UPDATE key_points SET pinned = 1 WHERE text LIKE 'service%'")
+    made.fill(
+        *POINTS, *[f"service {number} keeps a ledger: " + "y" * 900 for number in range(10)], *map(str, range(30))
+    )
+    made.change(f"UPDATE key_points SET pinned = 1 WHERE id > {len(POINTS)}")
     made.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-006'")
     (folder / "src").mkdir()
     (folder / "src" / "work.py").write_text("class RetryPolicy: ...\ndef drain_queue(): ...\n")
