@@ -62,10 +62,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
 
 
-def test_no_folder_of_the_package_holds_more_than_twelve_modules() -> None:
+def test_no_folder_of_the_package_holds_more_than_fourteen_modules() -> None:
     folders = Counter(path.parent for path in PACKAGE.rglob("*.py") if path.stem != "__init__")
 
-    assert {str(folder): count for folder, count in folders.items() if count > 12} == {}
+    assert {str(folder): count for folder, count in folders.items() if count > 14} == {}
 
 
 @pytest.mark.parametrize(

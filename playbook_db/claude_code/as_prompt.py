@@ -14,7 +14,7 @@ _WAIT_S = 2.0  # for a database that somebody holds
 _Key = tuple[showing.Source, int]
 
 
-class Candidate(NamedTuple):
+class PointReason(NamedTuple):
     """A point that shares a word with the `prompt` or the `file` (the moment), and why it is or isn't shown then."""
 
     moment: str
@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     reason: str
 
 
-def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tuple[str, list[Candidate]]:
+def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tuple[str, list[PointReason]]:
     """Return the text for the start of a session in *folder*, and the candidates of *prompt*, then those of *file*.
     Raises DatabaseError if the hooks can't read the database at *url*."""
     path, sources = settings.sqlite_file(url), list[showing.Source]()
@@ -33,11 +33,11 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
         sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
         text, chosen = showing.compose(hook_runner.Hook("", b""), hook_runner.Event({}), sources)
         shown = {(source, point.id): "shown at the session's start" for source, points in chosen for point in points}
-        found = _candidates(remind.PROMPT, {"prompt": prompt}, folder, sources, shown)
+        candidates = _candidates(remind.PROMPT, {"prompt": prompt}, folder, sources, shown)
         if file:
             call = {"file_path": os.path.join(folder, file)}
-            found += _candidates(remind.FILE, {"tool_input": call}, folder, sources, shown)
-        return text, found
+            candidates += _candidates(remind.FILE, {"tool_input": call}, folder, sources, shown)
+        return text, candidates
     except (at_hand.UnusableError, at_hand.driver().Error) as error:
         raise DatabaseError(str(error)) from None
     finally:
@@ -47,10 +47,10 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
 
 def _candidates(
     name: str, fields: dict[str, object], folder: str, sources: list[showing.Source], shown: dict[_Key, str]
-) -> list[Candidate]:
+) -> list[PointReason]:
     """Return the candidates of the event *name* with *fields*. Add those that are shown with it to *shown*."""
     event, moment = hook_runner.Event({"hook_event_name": name, **fields}), "file" if name == remind.FILE else "prompt"
-    found: dict[_Key, tuple[hook_sql.StoredPoint, str]] = {}
+    candidates: dict[_Key, tuple[hook_sql.StoredPoint, str]] = {}
     text, terms = question = remind.question_of(event, folder)
     switch = registration.MOMENTS[name]
     is_on = registration.is_on(switch, folder)
@@ -61,13 +61,13 @@ def _candidates(
     for source, point, reason in remind.choose(name, matches, known)[1]:
         if not reason:
             shown.setdefault((source, point.id), f"shown with the {moment}")
-        found.setdefault((source, point.id), (point, reason))
+        candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
         resting = {number for (number,) in book.execute(hook_sql.RESTING, {"playbook_id": book.project.id})}
         for point, score in hook_sql.search(book.execute, book.project.id, book.project.live_points, text):
             needed = search_words.stretched(search_words.least_fitting(terms), point.text)
             why = "names neither it nor its code" if name == remind.FILE else f"{score:.2f} of {needed:.2f}"
             reason = "rests" if point.id in resting else f"doesn't fit enough: {why}"
-            found.setdefault((source, point.id), (point, reason if is_on else f"{switch} is off"))
-    listed = [Candidate(moment, point, key in shown, shown.get(key, why)) for key, (point, why) in found.items()]
+            candidates.setdefault((source, point.id), (point, reason if is_on else f"{switch} is off"))
+    listed = [PointReason(moment, point, key in shown, shown.get(key, why)) for key, (point, why) in candidates.items()]
     return sorted(listed, key=lambda each: not each.is_shown)

@@ -112,9 +112,9 @@ def has(words: "Collection[str]", name: str) -> bool:
     return (name in words and not is_common) or f"{name}(" in words
 
 
-def shared(asked: str, texts: "Iterable[str]") -> "list[str]":
-    """Return the names that the question *asked* and at least one of *texts* write as code."""
-    words = written(asked)
+def shared(question: str, texts: "Iterable[str]") -> "list[str]":
+    """Return the names that the question *question* and at least one of *texts* write as code."""
+    words = written(question)
     words &= set().union(*map(written, texts if words else ()))
     names = sorted({word.rstrip("(") for word in words if _can_count(word.rstrip("("))})
     return [name for name in names[:MOST_NAMES] if has(words, name)]

@@ -156,8 +156,8 @@ class PlaybookTools:
         self.shown.add(name)
         retired = full.details.retired
         if prompt or file:
-            _, found = as_prompt.explain(self.url, self.folder, prompt, file)
-            reasons = [f"with the {each.moment}: {each.reason}" for each in found if each.point.name == name]
+            _, candidates = as_prompt.explain(self.url, self.folder, prompt, file)
+            reasons = [f"with the {each.moment}: {each.reason}" for each in candidates if each.point.name == name]
             notes += reasons or ["it shares no word that counts with this prompt or file"]
         return life_answer(full.details.point, retired.revision if retired else None, full.life or Life((), ()), notes)
 

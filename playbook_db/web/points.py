@@ -60,8 +60,8 @@ def explain(request: PageRequest) -> Response:
     """Show the text for a session's start, and why a prompt or a file brings a point or doesn't."""
     own, query = request.project.own, {name: request.query.get(name, "") for name in ("q", "file")}
     url = own.store.url.render_as_string(hide_password=False)
-    start, found = as_prompt.explain(url, own.folder or own.key, query["q"], query["file"])
-    return request.page("shown.html", title="What a session is shown", start=start, found=found, query=query)
+    start, candidates = as_prompt.explain(url, own.folder or own.key, query["q"], query["file"])
+    return request.page("shown.html", title="What a session is shown", start=start, candidates=candidates, query=query)
 
 
 def list_projects(request: PageRequest) -> Response:

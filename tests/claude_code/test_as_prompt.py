@@ -24,9 +24,8 @@ PROMPT = "why does drain_queue hang when the night shift of the second warehouse
 def client(folder: Path, home: Path) -> Client:
     """The client in a project whose playbook fills a session's start with other points. The last but one rests."""
     made = running.a_client(folder, home, is_patient=True)
-    made.fill(
-        *POINTS, *[f"service {number} keeps a ledger: " + "y" * 900 for number in range(10)], *map(str, range(30))
-    )
+    large = [f"service {number} keeps a ledger: " + "y" * 900 for number in range(10)]
+    made.fill(*POINTS, *map(str, range(30)), *large)
     made.change(f"UPDATE key_points SET pinned = 1 WHERE id > {len(POINTS)}")
     made.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-006'")
     (folder / "src").mkdir()
@@ -61,13 +60,13 @@ def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
 
 
 def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
-    """It rests, doesn't fit enough, there is no room, or the session has it."""
+    """It rests, doesn't fit enough, there is no more space, or the session has it."""
     told = _explained(client, "src/work.py")
 
     assert told["prompt", "oth-001"] == told["file", "oth-001"] == "shown with the prompt"
     assert told["file", "oth-005"] == "shown with the file"
     assert told["file", "oth-006"] == "rests"
-    assert told["prompt", "oth-007"] == "no room"
+    assert told["prompt", "oth-007"] == "no space"
     assert told["prompt", "oth-003"].startswith("doesn't fit enough: 0.")
     assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
 

@@ -38,7 +38,7 @@ _MOST_OF_MANY, _MANY = 24_000, 1000  # the same, if there are more than so many 
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
 MOST_POINTS = {PROMPT: 6, FAILURE: 3, FILE: 6, TASK: 10}
 _MOST_BY_WORDS = {PROMPT: 3, FAILURE: 1}  # the others share a name with these
-KNOWN, NO_ROOM, HELD_BACK = "the session has it", "no room", "held back for a comparison"
+KNOWN, NO_SPACE, HELD_BACK = "the session has it", "no space", "held back for a comparison"
 _FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _DEFAULT_AGENT = "general-purpose"
@@ -248,12 +248,12 @@ def choose(
     for score, source, point in matches:
         ids, _ = known[source]
         most = _MOST_BY_WORDS.get(name, MOST_POINTS[name]) if score else MOST_POINTS[name]
-        reason = KNOWN if point.id in ids else NO_ROOM if len(lines) > most else ""
+        reason = KNOWN if point.id in ids else NO_SPACE if len(lines) > most else ""
         if not reason:
             time = source.book.project.time
             line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))
             cost = prompt_text.utf16_units(line) + 1
-            reason = NO_ROOM if units + cost > limit_units else HELD_BACK if source.is_held_back(point) else ""
+            reason = NO_SPACE if units + cost > limit_units else HELD_BACK if source.is_held_back(point) else ""
             if not reason:
                 units += cost
                 lines.append(line)

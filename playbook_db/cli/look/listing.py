@@ -253,10 +253,10 @@ def _explain(prompt: str, path: str | None) -> None:
     url, folder = database_and_folder()
     if folder is None:
         raise click.UsageError("--as-prompt is about a project's sessions. Leave out --user.")
-    _, found = as_prompt.explain(url, folder, prompt, path)
-    rows = [(each.point.name, each.moment, each.reason, each.point.text) for each in found]
+    _, candidates = as_prompt.explain(url, folder, prompt, path)
+    rows = [(each.point.name, each.moment, each.reason, each.point.text) for each in candidates]
     nothing = "no key point shares a word that counts with this prompt or file, so a session is shown none"
-    print_table(("name", "at", "why", "text"), rows, nothing=nothing, records=map(records.candidate_record, found))
+    print_table(("name", "at", "why", "text"), rows, nothing=nothing, records=map(records.candidate_record, candidates))
 
 
 def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
