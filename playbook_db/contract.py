@@ -320,7 +320,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
     try:
         if "CLAUDECODE" in os.environ:  # in a session, which has its project's variables
-            project_env.job_environment(projects.project_dir(str(get_project_dir())))
+            project_env.job_environment(os.path.abspath(get_project_dir()))
         recording = RecordingModel(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)
@@ -346,7 +346,7 @@ def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
 
 @contextmanager
 def _project() -> Iterator[Project]:
-    folder = projects.project_dir(str(get_project_dir()))
+    folder = os.path.abspath(get_project_dir())
     with (
         open_store(project_env.database_url(folder)) as store,
         Servers() as servers,

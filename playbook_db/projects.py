@@ -1,8 +1,9 @@
 """Finding the project of a folder. Each folder belongs to one project, which has one playbook.
 
-A project's key is the real path of its folder. All worktrees of a git repository are one project: a folder in a linked
-worktree has the key of the same folder in the main worktree. This module reads git's files, and doesn't run git. Files
-may come from a clone, so `read_plain` reads them, and a repository must confirm its worktrees. Standard library only.
+`project_of` has the rule. A project's key is the real path of its folder. All worktrees of a git repository are one
+project: a folder in a linked worktree has the key of the same folder in the main worktree. This module reads git's
+files, and doesn't run git. Files may come from a clone, so `read_plain` reads them, and a repository must confirm its
+worktrees. Standard library only.
 """
 
 import os
@@ -10,30 +11,84 @@ import stat
 
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's
 _CHUNK_BYTES = 1 << 18
+# Between the folder and the origin, in the key of another repository than the folder's first one. No path has it.
+OTHER = "//"
 USER_KEY = "user"  # of the personal playbook, which has no folder; on a server, `:` and the user's role follow
 # Bytes of a path that aren't UTF-8, as Python's surrogates. In texts, private characters stand for them.
 _NO_TEXT, _TO_TEXT = range(0xDC80, 0xDD00), 0xEF80 - 0xDC80
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
-def project_dir(folder: "str | None" = None) -> str:
-    """Return *folder*, or else `CLAUDE_PROJECT_DIR`, or else the folder of the project around the current folder."""
-    explicit = folder or os.environ.get("CLAUDE_PROJECT_DIR")
-    return os.path.abspath(explicit) if explicit else enclosing_project(os.getcwd())
+def project_of(folder: str, known: "Callable[[list[str]], Mapping[str, int]]" = lambda keys: {}) -> str:
+    """Return the folder of the project to which *folder* belongs: in a linked worktree, the project's folder there.
+
+    This is the nearest folder, from *folder* up to the root of its repository, that has a mirror or was made a project
+    by `init`; else the root. Without a repository it is the nearest folder with a playbook, else *folder*. *known*
+    looks keys up in the database: it returns those with a playbook, and 1 for those that `init` made a project.
+    """
+    real = os.path.realpath(folder)
+    root = _root(real)
+    shared = _shared_places()
+    above = [real]
+    for each in upwards(real):
+        if each not in (real, *shared):
+            above.append(each)
+        if each == root or real in shared:
+            break
+    main = root and _main_worktree(root)
+    keys = [as_text(each if main is None or root is None else main + each[len(root) :]) for each in above]
+    flags = known(keys) if len(keys) > 1 else {}
+    for each, key in zip(above, keys):  # noqa: B905 - hooks run on older versions of Python
+        if flags.get(key, 0) or (root is None and key in flags) or os.path.isfile(mirror_path(each)):
+            return each
+    return root or real
 
 
 def project_key(folder: str) -> str:
     """Return the key of the project in *folder*: its real path as text. All worktrees have the same key."""
     real = os.path.realpath(folder)
     root = _root(real)
-    main = _main_worktree(root)
-    if main is None:
-        return as_text(real)
-    inside = os.path.relpath(real, root)
-    return as_text(main if inside == "." else os.path.join(main, inside))
+    main = root and _main_worktree(root)
+    return as_text(real if main is None or root is None else main + real[len(root) :])
+
+
+def origin(folder: str) -> str:
+    """Return the URL of the remote `origin` of the repository around *folder*, without scheme, user and `.git`. Return
+    `""` if there is none."""
+    own = git_dir(folder) or ""
+    common = os.path.join(own, _first_line(os.path.join(own, "commondir")) or "")
+    try:
+        lines = read_plain(os.path.join(common, "config")).decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return ""
+    section = ""
+    for line in map(str.strip, lines):
+        section = line.replace("'", '"') if line.startswith("[") else section
+        name, _, value = line.partition("=")
+        if section == '[remote "origin"]' and name.strip() == "url":
+            host, slash, path = (value.strip().partition("://")[2] or value.strip()).partition("/")
+            url = f"{host.rpartition('@')[2].replace(':', '/').lower()}{slash}{path}".strip("/")
+            return as_text(url[: -len(".git")] if url.endswith(".git") else url)
+    return ""
+
+
+def moved(key: str) -> str:
+    """Return a sentence about a project that seems to be the project *key*, moved. Return `""` if that is `""`."""
+    from shlex import quote  # late: this is rare
+
+    return f"this looks like {key}, moved. To take its playbook: playbook project move {quote(key)}" if key else ""
+
+
+def replaced(key: str) -> str:
+    """Return a sentence about the project *key* in a folder whose playbook is of another repository."""
+    from shlex import quote  # late: this is rare
+
+    folder = quote(key.partition(OTHER)[0])
+    text = f"{folder} has another repository than before, which gets a playbook of its own"
+    return f"{text}. If it is the same one: playbook project move {folder} {folder}"
 
 
 def is_users(key: str) -> bool:
@@ -43,18 +98,19 @@ def is_users(key: str) -> bool:
 
 def repository(folder: str) -> str:
     """Return the main worktree of the repository that contains *folder*. Outside a repository, return *folder*."""
-    root = _root(os.path.realpath(folder))
+    root = worktree(folder)
     return _main_worktree(root) or root
 
 
 def worktree(folder: str) -> str:
     """Return the top folder of the worktree that contains *folder*. Outside a worktree, return *folder*."""
-    return _root(os.path.realpath(folder))
+    real = os.path.realpath(folder)
+    return _root(real) or real
 
 
 def git_dir(folder: str) -> "str | None":
     """Return git's own folder for the worktree that contains *folder*, or None outside a worktree."""
-    root = _root(os.path.realpath(folder))
+    root = worktree(folder)
     path = os.path.join(root, ".git")
     pointer = _first_line(path) or ""
     if pointer.startswith("gitdir:"):
@@ -76,7 +132,7 @@ def as_path(text: str) -> str:
 
 def has_folder(key: str) -> bool:
     """Return whether the folder of the project *key* exists on this machine."""
-    return os.path.isdir(as_path(key))
+    return os.path.isdir(as_path(key.partition(OTHER)[0]))
 
 
 def mirror_path(folder: str) -> str:
@@ -89,17 +145,27 @@ def folder_of_mirror(path: str) -> str:
     return os.path.dirname(os.path.dirname(path))
 
 
-def enclosing_project(start: str) -> str:
-    """Return the folder of the nearest project at or above *start*, or *start* if there is none."""
-    return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
-
-
 def is_project(folder: str) -> bool:
-    """Return whether *folder* contains `.git` or `.claude`. In the home folder, `.claude` doesn't count."""
-    if os.path.lexists(os.path.join(folder, ".git")):
-        return True
-    is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
-    return not is_home and os.path.isdir(os.path.join(folder, ".claude"))
+    """Return whether *folder* contains `.git` or `.claude`. The home folder is no project."""
+    has_sign = os.path.lexists(os.path.join(folder, ".git")) or os.path.isdir(os.path.join(folder, ".claude"))
+    return has_sign and os.path.realpath(folder) not in _shared_places()
+
+
+def _shared_places() -> "set[str]":
+    """Return the home folder, `/` and the folders for temporary files. The folders below don't belong to them."""
+    return {os.path.realpath(each) for each in ("/", os.path.expanduser("~"), *temporary_folders())}
+
+
+def temporary_folders() -> "Iterator[str]":
+    """Yield the folders for temporary files."""
+    yield from filter(os.path.isabs, ("/tmp", "/var/tmp", os.environ.get("TMPDIR", "")))  # noqa: S108 - only compared
+
+
+def is_gone_for_good(folder: str) -> bool:
+    """Return whether *folder* was in a folder for temporary files, and is gone."""
+    return not os.path.isdir(folder) and any(
+        os.path.realpath(folder).startswith(os.path.join(os.path.realpath(each), "")) for each in temporary_folders()
+    )
 
 
 def upwards(folder: str) -> "Iterator[str]":
@@ -138,8 +204,10 @@ def open_plain(path: str) -> int:
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
 
-def _root(real: str) -> str:
-    return next((folder for folder in upwards(real) if os.path.lexists(f"{folder}/.git")), real)
+def _root(real: str) -> "str | None":
+    """Return the root of the worktree that contains *real*. A repository of the home folder or of `/` doesn't count."""
+    root = next((folder for folder in upwards(real) if os.path.lexists(f"{folder}/.git")), None)
+    return None if root is None or root in _shared_places() else root
 
 
 def _main_worktree(root: str) -> "str | None":
@@ -160,7 +228,23 @@ def _main_worktree(root: str) -> "str | None":
     is_proven = os.path.basename(worktrees) == "worktrees" and os.path.realpath(os.path.join(gitdir, common)) == shared
     if not is_proven or name != ".git" or os.path.realpath(named) != root:
         return None
-    return os.path.dirname(shared) if os.path.basename(shared) == ".git" else shared
+    holder = os.path.dirname(shared)
+    return holder if os.path.basename(shared) == ".git" or _holds_only(holder, shared) else shared
+
+
+def _holds_only(holder: str, bare: str) -> bool:
+    """Return whether the folder *holder* has the *bare* repository and its worktrees, and no other repository."""
+    try:
+        names = [] if holder in _shared_places() else os.listdir(holder)
+    except OSError:
+        names = []
+    for each in filter(lambda each: each != bare, (os.path.join(holder, name) for name in names)):
+        pointer = _first_line(os.path.join(each, ".git")) or ""
+        if os.path.isfile(os.path.join(each, "HEAD")):
+            return False
+        if os.path.lexists(os.path.join(each, ".git")) and bare + "/" not in pointer:
+            return False
+    return bool(names)
 
 
 def _unreadable(why: str, path: str) -> OSError:

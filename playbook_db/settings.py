@@ -26,6 +26,11 @@ def home() -> str:
     return os.path.expanduser("~")
 
 
+def has_home() -> bool:
+    """Return whether a variable names the folder of Claude Code or the home directory."""
+    return bool(os.environ.get("CLAUDE_CONFIG_DIR")) or os.path.isabs(os.environ.get("HOME", ""))
+
+
 def claude_dir() -> str:
     """Return Claude Code's configuration directory: `CLAUDE_CONFIG_DIR`, or `~/.claude` if that isn't set."""
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home(), ".claude")

@@ -186,3 +186,9 @@ def a_worktree(repository: Path, linked: Path) -> Path:
     (entry / "gitdir").write_text(f"{linked}/.git\n")
     (linked / ".git").write_text(f"gitdir: {entry}\n")
     return linked
+
+
+def learned_to(project: Project, path: str) -> int:
+    """The byte up to which the transcript at *path* was learned from."""
+    with project.store.read(project.key) as book:
+        return book.learned_to(path)

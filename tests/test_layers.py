@@ -97,7 +97,7 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
 @pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
 def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
     """Most starts of a session start none. To find its project, no hook asks which system this is."""
-    key = "from playbook_db import projects; projects.project_key(projects.project_dir('/'))"
+    key = "from playbook_db import projects; projects.project_key(projects.project_of('/'))"
     imported = _modules_after(f"from playbook_db.claude_code.hooks import {hook}; {key}")
 
     assert not imported & {"playbook_db.platforms", "fcntl"}

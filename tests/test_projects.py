@@ -72,37 +72,6 @@ def test_links_to_a_folder_are_the_folder(tmp_path: Path) -> None:
     assert projects.project_key(str(tmp_path / "one" / "app")) != projects.project_key(str(tmp_path / "two" / "app"))
 
 
-@pytest.mark.slow
-def test_the_variable_of_claude_code_names_the_project(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Said on the command line wins over CLAUDE_PROJECT_DIR, which wins over where one stands."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(repository))
-
-    assert projects.project_dir() == str(repository)
-    assert projects.project_dir(str(tmp_path)) == str(tmp_path)
-
-
-@pytest.mark.slow
-def test_inside_a_project_a_command_means_the_whole_of_it(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The nearest folder upwards with `.git` or `.claude` is the project."""
-    monkeypatch.chdir(repository / "package")
-
-    assert projects.project_dir() == str(repository)
-
-
-def test_the_home_folders_own_claude_is_no_sign_of_a_project(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Claude Code keeps its settings there; a folder below home is not the project `home` for that."""
-    (home / ".claude").mkdir()
-    (home / "notes").mkdir()
-    monkeypatch.chdir(home / "notes")
-
-    assert projects.project_dir() == str(home / "notes")
-
-
 @pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: /nowhere", "gitdir: a\0b", "gitdir: .git", "\udcff"])
 def test_a_broken_git_file_breaks_nothing(tmp_path: Path, content: str) -> None:
     """The folder is then its own project."""

@@ -4,6 +4,7 @@ The fields are those of the verbatim ones in tests/samples/transcripts; only wha
 """
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,11 @@ class TranscriptBuilder:
         uuid = fields.pop("uuid", None) or self._uuid()
         side = {"isSidechain": bool(self.agent_id), **({"agentId": self.agent_id} if self.agent_id else {})}
         about = {"uuid": uuid, "timestamp": "2026-11-20T10:00:00.000Z", **fields}
-        place = {"sessionId": self.session_id, "version": self.version, "cwd": "/home/dev/project"}
+        place = {
+            "sessionId": self.session_id,
+            "version": self.version,
+            "cwd": os.environ.get("CLAUDE_PROJECT_DIR", "/home/dev/project"),
+        }
         # As the client orders them: the type of an assistant's line comes after its message.
         order = {"type": kind, "message": message} if kind == "user" else {"message": message, "type": kind}
         self.add({"parentUuid": None, **side, **order, **about, **place})

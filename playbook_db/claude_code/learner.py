@@ -65,12 +65,13 @@ def learn_transcript(
     path: str,
     model: Model,
     *,
+    folder: str | None = None,
     finishes: Job | None = None,
     progress: Callable[[int], None] | None = None,
     until: float = math.inf,
     budget: Budget | None = None,
 ) -> TranscriptResult:
-    """Learn from the new part of the transcript at *path*.
+    """Learn from the new part of the transcript at *path*, of a session in *folder* (default: the project's).
 
     The commit of the last chunk ends the job *finishes*, unless the model refused to judge a chunk. *progress* is
     called with the byte reached so far. No chunk is started after *until* (of `time.monotonic`). The default *budget*
@@ -81,13 +82,14 @@ def learn_transcript(
     if pass_over(project, path):
         remedy = Remedy("To learn from the rest of the session: {}", ("sessions", "skip", source.session_id, "--off"))
         raise PlaybookError(f"You excluded session {source.session_id}, so nothing is learned from it.", remedy)
-    variables = project_env.project_variables(project.folder or project.key)
+    folder = folder or project.folder or project.key
+    variables = project_env.project_variables(folder)
     secrets = frozenset(secret_values(os.environ) | secret_values(variables))
-    review = cast(Review, registration.review_mode(project.folder or project.key))
+    review = cast(Review, registration.review_mode(folder))
     results: list[LearnResult] = []
     refused: list[str] = []
     with cursor.opened(project, path, session_id=source.session_id, first_uuid=source.first_uuid) as at:
-        reader = _reader(project, source, at, secrets)
+        reader = _reader(folder, source, at, secrets)
         new_chunks = reader.chunks()
         chunk = next(new_chunks, None)
         while chunk is not None:
@@ -111,7 +113,7 @@ def learn_transcript(
             if progress is not None:
                 progress(chunk.end)
             chunk = following
-        _keep(project, reader, secrets)
+        _keep(folder, reader, secrets)
     # A team's database has no jobs: there the cursor alone makes each chunk count once.
     if finishes is not None and not refused and (project.is_team or not results or results[-1].already_learned):
         queue.finish(project.own.store, finishes)
@@ -150,9 +152,17 @@ def pass_over(project: Project, path: str) -> bool:
     return True
 
 
-def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
+def new_bytes(project: Project, path: str) -> int:
+    """Return how many bytes of the transcript at *path* are new."""
+    source = Transcript(path)
+    if pass_over(project, path):
+        return 0
+    with cursor.opened(project, path, session_id=source.session_id, first_uuid=source.first_uuid) as at:
+        return os.path.getsize(path) - at.offset
+
+
+def _reader(folder: str, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
     """Return a reader of *source* from the cursor *at* on. Reuse one that this process has kept, if possible."""
-    folder = project.folder or project.key
     earlier = _readers.pop((source.path, folder, secrets), None)
     if earlier is not None and not at.is_new and earlier.end == at.offset:
         return earlier
@@ -172,9 +182,9 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
     return reader
 
 
-def _keep(project: Project, reader: ChunkReader, secrets: frozenset[str]) -> None:
+def _keep(folder: str, reader: ChunkReader, secrets: frozenset[str]) -> None:
     """Keep *reader*, which is at the end of its file, in case the session continues."""
-    _readers[reader.transcript.path, project.folder or project.key, secrets] = reader
+    _readers[reader.transcript.path, folder, secrets] = reader
     for key in list(_readers)[:-_MOST_READERS]:
         del _readers[key]
 

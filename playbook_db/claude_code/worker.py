@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
-from playbook_db.claude_code.hooks.hook_runner import append_line, session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import append_line
 from playbook_db.claude_code.setup import guards
+from playbook_db.claude_code.transcripts.finding import is_subagents, present_path
 from playbook_db.claude_code.transcripts.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
@@ -44,12 +45,12 @@ from playbook_db.errors import (
     WithheldError,
 )
 from playbook_db.files import alone
-from playbook_db.services import maintenance
+from playbook_db.services import identity, maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import check_budget
-from playbook_db.services.opening import of_team
+from playbook_db.services.opening import join_strays, of_team
 from playbook_db.services.playbook import forget
-from playbook_db.services.project import Project, Servers, Store, open_store
+from playbook_db.services.project import Project, Servers, Store, open_store, place_of
 from playbook_db.services.sharing import mirror, team
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
         try:
             noted_at = os.stat(path).st_mtime
             start = json.loads(projects.read_plain(path))
-            key, folder, transcript = (str(start[name]) for name in ("project", "folder", "transcript_path"))
+            folder, transcript = str(start["folder"]), present_path(projects.as_path(str(start["transcript_path"])))
+            key = _key(store, {"project": str(start["project"]), "folder": folder})
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             continue  # a hook was killed while it wrote it, or has just renamed it
         is_over = path.endswith(spool.ENDED)
@@ -171,23 +173,16 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
         if key not in known:
             known[key] = queue.known_transcripts(store, key)
         cursors, with_jobs = known[key] or ({}, ())
-        for each in _transcripts_of(projects.as_path(transcript)) if known[key] and os.path.isdir(folder) else ():
+        with_jobs = set(map(present_path, with_jobs))
+        for each in _transcripts_of(transcript) if known[key] and not _is_gone(key, folder) else ():
             if each not in with_jobs and _is_lost(each, cursors.get(each, 0), until, folder):
-                parent = transcript if _is_subagents(each) else None
+                parent = transcript if is_subagents(each) else None
                 job = {"session_id": session_of(each), "transcript_path": each, "parent_path": parent}
-                yield key, {**job, "reason": "found"}
+                yield key, {**job, "reason": "found", "folder": folder}
         kept_s = SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S
         if known[key] is None or time.time() - noted_at > kept_s:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-
-
-def list_transcripts(key: str) -> list[str]:
-    """Return the transcripts that Claude Code keeps of sessions in the folder *key* and of subagents, oldest first."""
-    patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
-    folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
-    paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
-    return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
 
 # The models by the environment that names them, maybe a project's; or the error if its account was refused.
@@ -229,6 +224,7 @@ def _work(store: Store, url: str, result: WorkResult, models: _Models, ends_at: 
         queue.release_all(store, ends_waits=asks_again)  # no other worker is alive
         if asks_again:
             result.put_off = result.away = 0
+        join_strays(store, note)
         result.spooled += take_in_spool(store)
         result.replicas += len(team.serve(store, servers, note_once))  # first: a session's first prompt may need it
         _sync(store, result)
@@ -259,7 +255,7 @@ def _take_in(store: Store, path: str) -> bool:
             queue.take_in_showing(store, content["project"], content)
         else:
             texts = {name: value for name, value in content.items() if isinstance(value, str)}
-            is_queued = queue.take_in(store, content["project"], texts)
+            is_queued = queue.take_in(store, _key(store, texts), texts)
         store.to_disk()
     except FileNotFoundError:
         return False
@@ -274,6 +270,17 @@ def _take_in(store: Store, path: str) -> bool:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return is_queued
+
+
+def _key(store: Store, content: Mapping[str, str]) -> str:
+    """Return the key of the project of a session, from its record. If its folder is gone, its hooks knew it better."""
+    folder = projects.as_path(content.get("folder", ""))
+    return identity.settle(store, place_of(store, folder)[0]) if os.path.isdir(folder) else content["project"]
+
+
+def _is_gone(key: str, folder: str) -> bool:
+    """Return whether a session's project was in a temporary folder that is gone."""
+    return all(projects.is_gone_for_good(projects.as_path(each)) for each in (key, folder))
 
 
 def _sync(store: Store, result: WorkResult) -> None:
@@ -295,7 +302,7 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
             result.learned += 1
         except _WAITED_FOR as error:
             if isinstance(error, AccountError):
-                models[_environment(job.key)] = error
+                models[_environment(projects.as_path(job.folder or job.key))] = error
             queue.put_off(store, job, str(error), until=_until(error))
             result.put_off += 1
             result.away += isinstance(error, ServerAwayError)
@@ -308,16 +315,22 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
 
 
 def _do(store: Store, servers: Servers, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
-    project, path = Project.in_folder(store, job.key), job.transcript_path or ""
+    project, path = Project.of_key(store, job.key), present_path(job.transcript_path or "")
+    folder = projects.as_path(job.folder or job.key)
+    if os.path.isdir(folder):
+        identity.settle(store, place_of(store, folder)[0])
     if job.agent_id is not None:
         time.sleep(_LATE_S)
     if not os.path.exists(path):  # a session in which nothing was said leaves none
-        return queue.finish(store, job)
+        return queue.finish(store, job, note=f"Claude Code left no transcript at {path}, so nothing was learned")
+    if _is_gone(job.key, folder):
+        return queue.finish(store, job, note=f"{folder} was temporary and is gone, so nothing was learned")
     with of_team(project, servers) as playbook:
         if learner.pass_over(playbook, path):
             return queue.finish(store, job)
         check_budget(playbook)
-        done = learner.learn_transcript(playbook, path, _model(job.key, models), finishes=job, until=ends_at)
+        model = _model(folder, models)
+        done = learner.learn_transcript(playbook, path, model, folder=folder, finishes=job, until=ends_at)
         result.changed += [job.key] * bool(done.revisions)
         if done.refused:
             raise RefusalError(" ".join(done.refused))
@@ -344,10 +357,6 @@ def _transcripts_of(path: str) -> list[str]:
     return [*filter(os.path.isfile, (*sorted(glob.iglob(pattern, include_hidden=True)), path))]
 
 
-def _is_subagents(path: str) -> bool:
-    return os.path.basename(os.path.dirname(path)) == "subagents"
-
-
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
     """Return whether the transcript at *path* has over *learned_to* bytes, and hasn't grown after *until* or lately.
 
@@ -358,7 +367,7 @@ def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
         return False
     if settings.is_disabled({**os.environ, **project_env.project_variables(folder)}):
         return False
-    ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
+    ends = ("subagent_stop",) if is_subagents(path) else ("exit", "clear")
     return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)
 
 

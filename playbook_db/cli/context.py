@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playbook_db.services.project import Project
     from playbook_db.services.reading.sources import Reads, ReadSource
 
+EXACTLY = "exactly"  # the option of `init`, which makes a project of exactly the folder that it is given
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 
 
@@ -87,21 +88,31 @@ def database_url() -> str:
     url = _options().get("db")
     if url or not os.environ.get(project_env.DATABASE):
         return settings.database_url(url)
-    return project_env.database_url(project_folder())
+    return project_env.database_url(current_folder())
 
 
 def project_folder(*, must_exist: bool = False) -> str:
-    """Return the folder of the project that the options and the environment name. With *must_exist*, raise
-    ArgumentError if it doesn't exist."""
+    """Return the folder of the project to which the folder belongs that the options and the environment name. With
+    *must_exist*, raise ArgumentError if that doesn't exist."""
+    folder = current_folder()
+    if must_exist and not os.path.isdir(folder):
+        raise ArgumentError(f"There is no folder {folder}. Name the project's folder with --project.")
+    if _options().get(EXACTLY):
+        return folder
+    from playbook_db.services.reading import sources
+
+    places = click.get_current_context().meta.setdefault("playbook_db.places", {})
+    return str(places.get(folder) or places.setdefault(folder, sources.place_of(database_url(), folder)))
+
+
+def current_folder() -> str:
+    """Return the folder that the options and the environment name. It belongs to a project."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
     if not named and settings.session():  # the folder that its hooks use, wherever its shell is now
         from playbook_db.claude_code.hooks import hook_runner
 
         named = hook_runner.folder_of_session(settings.session(), os.getcwd())
-    folder = projects.project_dir(named)
-    if must_exist and not os.path.isdir(folder):
-        raise ArgumentError(f"There is no folder {folder}. Name the project's folder with --project.")
-    return folder
+    return os.path.abspath(named or "")
 
 
 def named_project() -> str | None:

@@ -265,7 +265,7 @@ def transfer(source: str, target: str) -> None:
     from playbook_db.services import maintenance
 
     folder = named_project()
-    key = None if folder is None else projects.project_key(projects.project_dir(folder))
+    key = None if folder is None else projects.project_key(project_folder())
     if is_users_own():
         key = projects.USER_KEY
     source_url, target_url = settings.database_url(source), settings.database_url(target)

@@ -168,12 +168,12 @@ def estimate_of_bootstrap(project: "Project") -> str:
 def _unread(project: "Project") -> dict[str, int]:
     """Return the transcripts of the project's sessions, oldest first, and how many bytes of each are new. Leave out the
     session that runs this command: it is learned from when it ends."""
-    from playbook_db.claude_code import learner, worker
-    from playbook_db.services.learning import cursor
+    from playbook_db.claude_code import learner
+    from playbook_db.claude_code.transcripts import finding
 
     return {
-        path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - cursor.learned_to(project, path)
-        for path in worker.list_transcripts(project.own.key)
+        path: learner.new_bytes(project, path)
+        for path in finding.of_project(project.own.store, project.own.key)
         if os.path.basename(path) != f"{settings.session()}.jsonl"
     }
 
@@ -210,8 +210,8 @@ def skip(session: str | None, off: bool) -> None:
     ID is the session's id or the beginning of it. Inside a session of Claude Code, the default is that session. Earlier
     lessons from the session stay; to undo them: playbook undo --session ID
     """
-    from playbook_db.claude_code import learner, worker
-    from playbook_db.claude_code.transcripts import transcript
+    from playbook_db.claude_code import learner
+    from playbook_db.claude_code.transcripts import finding, transcript
     from playbook_db.services.learning import queue
 
     beginning = session or settings.session()
@@ -219,7 +219,7 @@ def skip(session: str | None, off: bool) -> None:
         raise click.UsageError("Give the ID of a session: the name of its transcript, without .jsonl.")
     with opened(sync=False, may_be_new=True, is_own=True) as project:  # even if a team's server is away
         known: dict[str, list[str]] = {}
-        for path in worker.list_transcripts(project.own.key):
+        for path in finding.of_project(project.own.store, project.own.key):
             known.setdefault(transcript.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:

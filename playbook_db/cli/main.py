@@ -232,6 +232,8 @@ def main(arguments: list[str]) -> int:
     """Run the command with *arguments*; return its exit code."""
     if problem := platforms.unsupported():
         return _explain(problem, EXIT_KNOWN_ERROR)
+    if not settings.has_home():
+        return _explain("HOME isn't set to a folder. Set it, or set CLAUDE_CONFIG_DIR.", EXIT_KNOWN_ERROR)
     try:
         code = cli.main(arguments, prog_name="playbook", standalone_mode=False)
         sys.stdout.flush()

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
+from playbook_db.cli.context import (
+    as_json,
+    current_folder,
+    database_url,
+    is_interactive,
+    notify,
+    opened,
+    project_folder,
+)
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_answer, print_json, print_table, wants_json
 from playbook_db.domain.times import local
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
 
 @cli.group("project")
 def project() -> None:
-    """List, ignore, trust or move projects."""
+    """List, ignore, trust, move or remove projects."""
 
 
 @project.command("list")
@@ -32,7 +40,10 @@ def project_list() -> None:
     for each in listed:
         note = "ignored" if each.is_ignored else ""
         if not projects.has_folder(each.key):
-            note += "; " * bool(note) + "the folder is gone; if it moved: playbook project move OLD NEW"
+            note += (
+                "; " * bool(note)
+                + "the folder is gone; if it moved: playbook project move OLD NEW; else: playbook project remove OLD"
+            )
         last_at = local(each.last_revision_at) if each.last_revision_at else "-"
         rows.append((each.key, str(each.live_points), str(each.revisions), last_at, note))
     titles = ("project", "points", "revisions", "last change", "note")
@@ -71,7 +82,7 @@ def trust(off: bool, yes: bool) -> None:
     from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as here:
-        folder = here.folder or here.key
+        folder = current_folder()  # of whose settings a session has the values
         values = project_env.questions(folder)
         if not values:
             text = f"{folder}: its settings have nothing that needs your consent"
@@ -106,10 +117,33 @@ def move(old: str, new: str | None) -> None:
     from playbook_db.services.project import open_store
 
     with open_store(database_url()) as store:
-        target = os.path.abspath(new) if new else project_folder()
-        before = projects.project_key(os.path.abspath(old))
-        key = move_playbook(store, os.path.abspath(old), target)
+        before, key = move_playbook(store, os.path.abspath(old), os.path.abspath(new) if new else project_folder())
         print_answer(f"the playbook of {before} now belongs to {key}", before=before, project=key)
+
+
+@project.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
+@as_json
+def remove(folder: str, yes: bool) -> None:
+    """Remove the playbook of a folder, with its history.
+
+    DIR is a folder as `playbook project list` shows it; it may be gone. First you are asked, and the database is backed
+    up. Without a terminal it needs --yes. Only this machine's database is changed.
+    """
+    from playbook_db.services import maintenance
+    from playbook_db.services.opening import remove as remove_playbook
+    from playbook_db.services.project import open_store
+
+    key, url = projects.project_key(os.path.abspath(folder)), database_url()
+    if not yes and not is_interactive():
+        raise click.UsageError("There is no terminal to ask on. To remove it, add --yes. Nothing was removed.")
+    if not yes and not click.confirm(f"Remove the playbook of {one_line(key)} with its history?", err=True):
+        return
+    backup = maintenance.take(url).path
+    with open_store(url) as store:
+        remove_playbook(store, key)
+    print_answer(f"the playbook of {one_line(key)} is removed; a backup: {backup}", project=key, backup=backup)
 
 
 @cli.command()

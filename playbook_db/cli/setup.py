@@ -8,7 +8,7 @@ import click
 from playbook_db import settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
-from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
+from playbook_db.cli.context import EXACTLY, as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say, wants_json
 from playbook_db.errors import InstallError, MirrorError, Remedy
@@ -229,16 +229,20 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
 def init(ctx: click.Context, yes: bool, new: bool) -> None:
     """Add this project (and create the database if needed).
 
+    The folder where you are, or that --project names, becomes a project, even below the root of a repository.
+
     The texts of a .claude/playbook.json would go into prompts. So an existing file is shown first, and you are asked
     whether to import it; without a terminal this needs --yes. On a terminal you are also asked whether to replace hooks
     of the older system, and whether to learn from past sessions of this project.
     """
     from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
     from playbook_db.cli.look.status import MIRRORS
-    from playbook_db.services.project import read_playbook
+    from playbook_db.services.project import initialize, read_playbook
     from playbook_db.services.sharing import mirror
 
+    ctx.obj = {**ctx.obj, EXACTLY: True}
     with opened(sync=False, begins_anew=new) as project:
+        initialize(project)
         is_waiting = mirror.is_waiting(project)
         is_wanted = is_waiting and _is_wanted(project, yes)
         if is_waiting and not is_wanted:

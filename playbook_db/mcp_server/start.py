@@ -7,6 +7,7 @@ SDK's server (module `tools`), which then takes over.
 import json
 import os
 import sys
+from contextlib import suppress
 from importlib.machinery import PathFinder
 
 from playbook_db import platforms, project_env, projects, settings
@@ -14,8 +15,10 @@ from playbook_db.errors import SettingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+_ROOTS = b"playbook-roots"  # the id of the question for roots
 _META = "io.modelcontextprotocol/"
 _OURS = {"jsonrpc", "id", "method", "params"}
 _LIST_CHANGES = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}
@@ -31,26 +34,31 @@ def try_to_serve() -> bool:
     project_env.apply_user_settings()
     if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
+    from playbook_db.services.reading import sources
+
     session, named = settings.session(), os.environ.get("CLAUDE_PROJECT_DIR")
     if session and not named:
         from playbook_db.claude_code.hooks import hook_runner
 
         named = hook_runner.folder_of_session(session, os.getcwd())
-    folder = projects.project_dir(named)
     try:
         url = settings.database_url()
     except SettingError:
         return False
+    folder = sources.place_of(url, os.path.abspath(named or ""))
     if not os.path.isdir(folder):
         return False
-    serve(url, folder)
+    serve(url, folder, asks_roots=not named and not projects.is_project(folder))
     return True
 
 
-def serve(url: str, folder: str) -> None:
-    """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends."""
+def serve(url: str, folder: str, *, asks_roots: bool = False) -> None:
+    """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends. With
+    *asks_roots*, serve the client's first root instead, if it offers roots."""
     server = LightServer(url, folder)
-    lines = os.fdopen(os.dup(0), "rb")
+    lines: Iterator[bytes] = iter(os.fdopen(os.dup(0), "rb"))
+    if asks_roots:
+        lines = _with_roots(server, lines)
     for line in lines:
         try:
             reply = server.reply(line)
@@ -59,14 +67,36 @@ def serve(url: str, folder: str) -> None:
 
             from playbook_db.mcp_server import handover
 
-            handover.serve(url, folder, server.shown, server.handshake, itertools.chain([line], lines))
+            handover.serve(url, server.folder, server.shown, server.handshake, itertools.chain([line], lines))
             return
         if reply:
             try:
-                sys.stdout.buffer.write(reply + b"\n")
-                sys.stdout.buffer.flush()
+                _write(reply)
             except OSError:  # the client has left
                 return
+
+
+def _write(message: bytes) -> None:
+    sys.stdout.buffer.write(message + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _with_roots(server: "LightServer", lines: "Iterator[bytes]") -> "Iterator[bytes]":
+    """Yield *lines*. If the client offers roots, ask for them after the handshake; the lines before its answer wait."""
+    waiting: list[bytes] = []
+    for line in lines:
+        yield line
+        if len(server.handshake) == 2:
+            break
+    if server.handshake and "roots" in server.handshake[0]["params"]["capabilities"]:
+        _write(b'{"jsonrpc":"2.0","id":"%s","method":"roots/list"}' % _ROOTS)
+        for line in lines:
+            if _ROOTS in line:
+                server.use_root(line)
+                break
+            waiting.append(line)
+    yield from waiting
+    yield from lines
 
 
 class LightServer:
@@ -79,6 +109,18 @@ class LightServer:
         self.handshake: list[dict[str, Any]] = []
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "lists.json"), encoding="utf-8") as file:
             self._lists: dict[str, Any] = json.load(file)
+
+    def use_root(self, line: bytes) -> None:
+        """Serve the first folder that the client's answer in *line* names, if there is one."""
+        from urllib.parse import unquote, urlsplit
+
+        from playbook_db.services.reading import sources
+
+        with suppress(ValueError, LookupError, TypeError, AttributeError, StopIteration):
+            uris = [urlsplit(root["uri"]) for root in json.loads(line)["result"]["roots"]]
+            folders = (unquote(uri.path) for uri in uris if uri.scheme == "file")
+            os.environ["CLAUDE_PROJECT_DIR"] = root = next(filter(os.path.isdir, folders))
+            self.folder = sources.place_of(self.url, root)
 
     def reply(self, line: bytes) -> bytes | None:
         """Return the answer to the message in *line*, or None for a notification. Raises ToSdkError."""

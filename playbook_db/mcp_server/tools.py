@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from playbook_db import __version__, settings
+from playbook_db import __version__, projects, settings
 from playbook_db.claude_code import as_prompt, registration
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, times
@@ -45,7 +45,7 @@ from playbook_db.services.learning import queue
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
-from playbook_db.services.project import Project, Servers, is_ignored
+from playbook_db.services.project import Project, Servers, is_ignored, is_known
 from playbook_db.services.reading import history, listing
 from playbook_db.services.reading.sources import HISTORY, MARKED_POINTS, Reads
 from playbook_db.store import quick_sql
@@ -103,6 +103,12 @@ class PlaybookTools:
                 raise ProjectError(
                     f"{project.own.key} is ignored (playbook project ignore): these tools can't read or change it.",
                     Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
+                )
+            is_named = settings.session() or os.environ.get("CLAUDE_PROJECT_DIR")
+            if writes and not (is_named or projects.is_project(self.folder) or is_known(project.own)):
+                raise ProjectError(
+                    f"{self.folder} doesn't look like a project, so no playbook is made for it.",
+                    Remedy("Start the server with {}", ("--project", "DIR", "mcp")),
                 )
             yield project, notes if project.is_team else []
 

@@ -3,18 +3,29 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
-from playbook_db.services.project import LastKnownProject, Notify, Project, Servers, TeamProject, find_membership
+from playbook_db.services import identity
+from playbook_db.services.project import (
+    LastKnownProject,
+    Notify,
+    Project,
+    Servers,
+    TeamProject,
+    find_membership,
+    is_known,
+    place_of,
+)
 from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Answers, Question
 from playbook_db.store.engine import Store, retry_on_conflict
-from playbook_db.store.playbook import repository
+from playbook_db.store.playbook import joining, repository
 from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
@@ -47,11 +58,16 @@ def open_project(
             servers = stack.enter_context(Servers())
         store = stack.enter_context(servers.opened(url, begins_anew=begins_anew))
         project = Project.in_folder(store, folder)
+        if projects.OTHER not in folder[1:]:
+            project = replace(project, key=identity.settle(store, folder, records=reads is None))
         membership = None if is_own else find_membership(project)
         if membership is not None:
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
+            if projects.OTHER in project.key and not is_known(project):
+                notify(projects.replaced(project.key))
+            join_strays(store, notify, project.key)
             from playbook_db.services.sharing import mirror  # late: some commands only read
 
             stack.enter_context(mirror.syncing(project, notify))
@@ -139,40 +155,35 @@ def refresh(
         for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole points before texts with parts
             if forget_text is None:
                 return "behind", answers
-            forget_text(Project.in_folder(store, membership.key), text)
+            forget_text(Project.of_key(store, membership.key), text)
         replica.write(path, rows)
         return "new", answers
     return "behind", answers
 
 
 @retry_on_conflict
-def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Move the playbook of *old_folder* to *new_folder*, the project's present folder. Return the playbook's new key.
+def move(store: Store, old_folder: str, new_folder: str) -> tuple[str, str]:
+    """Move the playbook of *old_folder* to the project of *new_folder*, its present folder. Return both keys.
 
-    The playbook gets the jobs and the records of shown points of the new folder. A mirror there needs consent, unless
-    it is the old folder's synced one. Raises ProjectError if there is no playbook, or if the new folder has a history.
+    If the new folder has a playbook, that becomes one revision on top. A mirror there needs consent, unless it is the
+    old folder's synced one. Raises ProjectError if there is no playbook.
     """
-    from playbook_db.services.sharing import mirror
+    from playbook_db.services.sharing import git, mirror
 
     if not os.path.isdir(new_folder):
         raise ProjectError(f"There is no folder {new_folder}. Move the folder first, then its playbook.")
-    old_key, new_key = projects.project_key(old_folder), projects.project_key(new_folder)
-    there = {mirror.digest_in(folder) for folder in (new_folder, new_key)} - {None}
+    old_key = projects.project_key(old_folder)
+    new_key = Project.in_folder(store, new_folder).key
+    here = projects.origin(new_folder), git.root_commit(new_folder)
+    there = {mirror.digest_in(folder) for folder in (new_folder, projects.as_path(new_key))} - {None}
     with store.transaction() as connection:
-        old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
-        if not old.playbook_id:
+        new = repository.PlaybookRepository(connection, new_key)
+        if not repository.PlaybookRepository(connection, old_key).playbook_id:
             raise ProjectError(
                 f"There is no playbook of {old_key}.", Remedy("See all playbooks with: {}", ("project", "list"))
             )
         if old_key == new_key:
             raise ProjectError(f"{old_folder} and {new_folder} are the same project already.")
-        if new.revision:
-            raise ProjectError(
-                f"{new_key} has a playbook of its own, at revision {new.revision}; nothing was changed.",
-                Remedy(
-                    "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
-                ),
-            )
         if memberships.of_project(connection, new_key):  # its own playbook was empty when it joined
             raise ProjectError(
                 f"{new_key} has joined a team, so {old_key} can't be moved there; nothing was changed.",
@@ -180,10 +191,52 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
                 ),
             )
+        old = repository.PlaybookRepository.open_to_write(connection, old_key)
         if new.playbook_id:
-            old.take_over(new)
-        old.rename(new_key)
+            joining.join(old, new)
+        old.rename(new_key.partition(projects.OTHER)[0])
+        old.set_identity(*here)
         known = old.mirror(projects.mirror_path(new_key))
         if there - {known and known.sha256} and old.stored().mirror != "off":
             old.set_mirror_state("undecided")
-    return new_key
+    return old_key, new_key.partition(projects.OTHER)[0]
+
+
+@retry_on_conflict
+def remove(store: Store, key: str) -> None:
+    """Remove the playbook *key* with its history. Raises ProjectError if there is none, or if it has joined a team."""
+    from playbook_db.store.upkeep import removal
+
+    with store.transaction() as connection:
+        if not repository.PlaybookRepository(connection, key).playbook_id or projects.is_users(key):
+            raise ProjectError(
+                f"There is no playbook of {key}.", Remedy("See all playbooks with: {}", ("project", "list"))
+            )
+        if memberships.of_project(connection, key):
+            raise ProjectError(
+                f"{key} has joined a team; nothing was removed.",
+                Remedy("To leave it: {}", ("--project", key, "team", "leave", "--no-copy")),
+            )
+        removal.remove(connection, key)
+
+
+def join_strays(store: Store, notify: Notify, below: str = "") -> None:
+    """Join each playbook whose folder belongs to another project into that project's playbook: it arose before, without
+    `init`. Only look at folders *below* a project's, if given."""
+    with store.snapshot() as connection:
+        keys = [key for key in repository.all_keys(connection).values() if key.startswith(f"{below}/")]
+    for key in keys:
+        folder = projects.as_path(key.partition(projects.OTHER)[0])
+        place, present = place_of(store, folder) if os.path.isdir(folder) else ("", "")
+        target = projects.project_key(place) if place and projects.OTHER not in key else key
+        if projects.OTHER in key and key == present:  # git knows more than the hook that made it
+            target = identity.settle(store, place)
+        if target != key:
+            _join(store, target, key)
+            notify(f"{key} belongs to the project {target}, so their playbooks were joined. To divide: playbook init")
+
+
+@retry_on_conflict
+def _join(store: Store, key: str, other: str) -> None:
+    with store.write(key) as book:
+        joining.join(book, repository.PlaybookRepository(book.connection, other))

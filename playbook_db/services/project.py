@@ -14,7 +14,7 @@ from playbook_db import projects, settings
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, quick_sql, urls
+from playbook_db.store import at_hand, hook_sql, quick_sql, urls
 from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store as Store
 from playbook_db.store.engine import open_store as open_store
@@ -39,8 +39,18 @@ class Project:
     @staticmethod
     def in_folder(store: Store, folder: str) -> "Project":
         """Return the project of *folder*, which is a path or a key."""
+        if projects.OTHER in folder[1:]:
+            return Project.of_key(store, folder)
         folder = projects.as_path(folder)
-        return Project(store, projects.project_key(folder), folder)
+        if not projects.origin(folder):
+            return Project(store, projects.project_key(folder), folder)
+        with store.snapshot() as connection:
+            return Project(store, hook_sql.key_of(runner_of(connection), folder), folder)
+
+    @staticmethod
+    def of_key(store: Store, key: str) -> "Project":
+        """Return the project *key*, whatever is in its folder now."""
+        return Project(store, key, projects.as_path(key.partition(projects.OTHER)[0]))
 
     @staticmethod
     def of_user(store: Store) -> "Project":
@@ -206,10 +216,23 @@ def read_users(store: Store) -> ListedProject:
         return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
 
 
+def place_of(store: Store, folder: str) -> tuple[str, str]:
+    """Return the folder of the project to which *folder* belongs, and the project's key."""
+    with store.snapshot() as connection:
+        return hook_sql.place_of(runner_of(connection), folder)
+
+
 def is_ignored(project: Project) -> bool:
-    """Return whether the hooks and the worker ignore *project*."""
-    with project.store.read(project.key) as book:
-        return book.stored().is_ignored
+    """Return whether the hooks and the worker ignore *project*, or a folder above it."""
+    with project.store.snapshot() as connection:
+        return hook_sql.is_ignored(runner_of(connection), project.key)
+
+
+@retry_on_conflict
+def initialize(project: Project) -> None:
+    """Make the folder of *project* a project of its own."""
+    with project.store.write(project.key) as book:
+        book.set_initialized()
 
 
 @retry_on_conflict

@@ -20,21 +20,29 @@ class Waiting:
     """The decisions and failures that wait for the user in a project.
 
     `settings` are the names of variables in the project's settings that the user hasn't decided on. `mirror` is the
-    path of a mirror that isn't in use yet, or "". `errors` say why jobs wait. `failures` are the times of failed jobs.
+    path of a mirror that isn't in use yet, or "". `moved` is the project that seems to have been moved here, or "".
+    `errors` say why jobs wait. `failures` are the times of failed jobs.
     """
 
-    __slots__ = ("errors", "failures", "mirror", "settings")
+    __slots__ = ("errors", "failures", "mirror", "moved", "settings")
 
     def __init__(
-        self, folder: "str | None", project: "hook_sql.StoredProject | None", execute: "Execute | None"
+        self,
+        folder: "str | None",
+        project: "hook_sql.StoredProject | None",
+        execute: "Execute | None",
+        place: "str | None" = None,
     ) -> None:
+        """*folder* is the session's, *place* the project's. They are mostly the same."""
         self.settings: list[str] = []
-        self.mirror = ""
+        self.mirror = self.moved = ""
         if folder is not None:
             questions = project_env.questions(folder)
             self.settings = list(questions) if questions and project_env.consent(folder) is None else []
-            mirror = projects.mirror_path(folder)
+            mirror = projects.mirror_path(place or folder)
             is_undecided = project is None or (project.mirror == "undecided" and project.team_name is None)
+            if execute and not (project and project.revision):
+                self.moved = hook_sql.moved_from(execute, place or folder)
             self.mirror = mirror if is_undecided and os.path.exists(mirror) else ""
         rows = execute(hook_sql.JOB_ERRORS, {"playbook_id": project.id}) if project and execute else ()
         errors = [tuple(row) for row in rows]

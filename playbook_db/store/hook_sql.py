@@ -3,6 +3,7 @@
 This module imports almost nothing. The services use the same statements.
 """
 
+from playbook_db import projects
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
@@ -19,14 +20,23 @@ if TYPE_CHECKING:
 
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
-PROJECT = """
-SELECT p.id, p.key, p.ignored, p.mirror, coalesce(h.live_points, 0), coalesce(r.number, 0), coalesce(r.time, ''),
+# Whether the playbook or one of a folder above it is ignored.
+IS_IGNORED = """
+EXISTS (SELECT 1 FROM playbooks AS a WHERE a.ignored = 1 AND substr(p.key || '/', 1, length(a.key) + 1) = a.key || '/')
+"""
+PROJECT = f"""
+SELECT p.id, p.key, CASE WHEN {IS_IGNORED} THEN 1 ELSE 0 END, p.mirror, coalesce(h.live_points, 0),
+       coalesce(r.number, 0), coalesce(r.time, ''),
        (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
 FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
 LEFT JOIN revisions AS r ON r.playbook_id = p.id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = p.id)
 WHERE p.key = :key
 """
+
+ORIGIN = "SELECT origin FROM playbooks WHERE key = :key"
+OF_REPOSITORY = "SELECT key FROM playbooks WHERE origin = :origin OR root_commit = :root_commit ORDER BY id DESC"
+KNOWN = "SELECT key, initialized FROM playbooks WHERE key IN"
 
 RANKED_POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k
@@ -117,9 +127,9 @@ WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 SHOWN_BY_TEAM = SHOWN_TO.replace("injections", "unsent_injections")
 
 ADD_JOB = """
-INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
+INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, folder, created_at)
 SELECT :playbook_id, coalesce(max(j.id), 0) + 1, 'learn', :session_id, :transcript_path, :parent_path, :agent_id,
-       :reason, :now
+       :reason, :folder, :now
 FROM jobs AS j WHERE j.playbook_id = :playbook_id
 ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHING
 """
@@ -176,6 +186,37 @@ class Book:
 
     def foresee(self, *questions: object) -> None:
         """Do nothing: a file needs no round trips."""
+
+
+def place_of(execute: "Callable[[str, dict[str, Any]], Any]", folder: str) -> "tuple[str, str]":
+    """Return the folder of the project to which *folder* belongs, as `projects.project_of` explains, and its key."""
+
+    def known(keys: "list[str]") -> "dict[str, int]":
+        named = {f"key{number}": key for number, key in enumerate(keys)}
+        return {row[0]: row[1] for row in execute(f"{KNOWN} (:{', :'.join(named)})", named)}
+
+    place = projects.project_of(folder, known)
+    return place, key_of(execute, place)
+
+
+def key_of(execute: "Callable[[str, dict[str, Any]], Any]", place: str) -> str:
+    """Return the key of the project in the folder *place*. If the playbook there is of another repository, with another
+    origin, the project has a key of its own."""
+    key, origin = projects.project_key(place), projects.origin(place)
+    known = [row[0] for row in execute(ORIGIN, {"key": key})] if origin else []
+    return f"{key}{projects.OTHER}{origin}" if known and known[0] not in (None, origin) else key
+
+
+def moved_from(execute: "Callable[[str, dict[str, Any]], Any]", place: str, root_commit: str = "") -> str:
+    """Return the key of a playbook of the repository in *place*, whose own folder is gone, or `""`."""
+    known = {"origin": projects.origin(place), "root_commit": root_commit}
+    keys = [row[0] for row in execute(OF_REPOSITORY, known)] if any(known.values()) else []
+    return next((key for key in keys if not projects.has_folder(key)), "")
+
+
+def is_ignored(execute: "Callable[[str, dict[str, Any]], Any]", key: str) -> bool:
+    """Return whether the project *key* is ignored, even if it has no playbook yet."""
+    return bool([*execute(f"SELECT 1 FROM (SELECT CAST(:key AS TEXT) AS key) AS p WHERE {IS_IGNORED}", {"key": key})])
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
@@ -378,8 +419,8 @@ def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
     """Queue *job* for the project *key*. Create the project if needed. Return False if the project is ignored.
 
-    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A waiting transcript isn't queued
-    twice. When this returns, the job is saved to disk.
+    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id`, `reason` and `folder`. A waiting transcript
+    isn't queued twice. When this returns, the job is saved to disk.
     """
     # The session ends now, so the job must survive a power cut: this commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")

@@ -2,7 +2,19 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, true, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
@@ -19,7 +31,8 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
     """Queue *job* unless its transcript is already waiting in the queue."""
-    fields = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    names = ("session_id", "transcript_path", "parent_path", "agent_id", "reason", "folder")
+    fields = {name: job.get(name) for name in names}
     columns = {name: value if value is None else as_text(value) for name, value in fields.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
@@ -65,10 +78,10 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
     return None
 
 
-def finish(connection: Connection, job: Job, *, now: str, error: str | None = None) -> None:
-    """Mark *job* as done, or as failed if there is an *error*."""
+def finish(connection: Connection, job: Job, *, now: str, error: str | None = None, note: str | None = None) -> None:
+    """Mark *job* as done, perhaps with a *note*, or as failed if there is an *error*."""
     state = "done" if error is None else "failed"
-    _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
+    _update(connection, job, state=state, finished_at=now, lease_until=None, error=error or note)
 
 
 def trim(connection: Connection, *, before: str) -> None:
@@ -152,7 +165,7 @@ def _is_due(now: str) -> ColumnElement[bool]:
     return (
         (jobs.c.state == "queued")
         & or_(jobs.c.not_before.is_(None), jobs.c.not_before <= now)
-        & (playbooks.c.ignored == 0)
+        & ~literal_column(hook_sql.IS_IGNORED.replace("p.key", "playbooks.key"), Boolean)
         & ~exists(select(busy.c.id).where(busy.c.playbook_id == jobs.c.playbook_id, busy.c.state == "running"))
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.projects import as_path, has_folder
-from playbook_db.store.hook_sql import POINT_COLUMNS, PROJECT, StoredPoint, StoredProject, find_project
+from playbook_db.store.hook_sql import IS_IGNORED, POINT_COLUMNS, PROJECT, StoredPoint, StoredProject, find_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -153,7 +153,7 @@ FROM model_calls AS m WHERE m.time >= :since
 # The jobs of one project or of all projects, oldest first.
 JOBS = """
 SELECT p.key, j.id, j.kind, j.session_id, j.transcript_path, j.parent_path, j.agent_id, j.reason, j.state, j.attempts,
-       j.error, j.created_at, j.finished_at, j.not_before
+       j.error, j.created_at, j.finished_at, j.not_before, j.folder
 FROM jobs AS j JOIN playbooks AS p ON p.id = j.playbook_id
 WHERE j.playbook_id = :playbook_id OR CAST(:playbook_id AS BIGINT) IS NULL
 ORDER BY j.created_at, p.key, j.id
@@ -173,12 +173,14 @@ FROM (
 GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
 """
 
-PROJECTS = """
+JOINED = " (joined: "  # in the key of a playbook whose points went to another one, before its number
+PROJECTS = f"""
 SELECT p.key, coalesce(h.live_points, 0),
        coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
        (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
-       p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.kind = 'project' ORDER BY p.key
+       p.mirror, {IS_IGNORED}
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
+WHERE p.kind = 'project' AND p.key NOT LIKE '%{JOINED}%' ORDER BY p.key
 """
 
 PROPOSAL_COLUMNS = (
@@ -232,8 +234,9 @@ class StoredMarks(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A job of the project `key`: to learn from `transcript_path`. A subagent's job also has the `parent_path` of its
-    session. `state` is queued, running, done or failed. Times are in UTC, ISO 8601."""
+    """A job of the project `key`: to learn from `transcript_path`, of a session in `folder`. A subagent's job also
+    has the `parent_path` of its session. `state` is queued, running, done or failed. Times are in UTC, ISO 8601.
+    """
 
     key: str
     id: int
@@ -249,6 +252,7 @@ class Job(NamedTuple):
     created_at: str
     finished_at: "str | None"
     not_before: "str | None" = None
+    folder: "str | None" = None
 
 
 class SessionSummary(NamedTuple):

@@ -96,7 +96,8 @@ playbooks = table(
     sa.Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
     sa.Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
     sa.Column("created_at", TEXT, nullable=False),
-    sa.Column("ignored", sa.Integer, nullable=False, server_default=sql("0")),
+    *counted(sa.Integer(), "ignored", "initialized"),
+    *optional(TEXT, "root_commit", "origin"),  # of the repository in the folder, as last seen
     sa.UniqueConstraint("key", name="uq_playbooks_key"),
 )
 
@@ -327,7 +328,7 @@ jobs = table(
     sa.Column("attempts", sa.Integer, nullable=False, server_default=sql("0")),
     *optional(TEXT, "not_before", "lease_until", "error"),
     sa.Column("created_at", TEXT, nullable=False),
-    *optional(TEXT, "finished_at", "parent_path", "agent_id"),
+    *optional(TEXT, "finished_at", "parent_path", "agent_id", "folder"),
 )
 index("ix_jobs_state", jobs, "state", "id")
 # A transcript waits only once, even if several hooks have queued it.

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from playbook_db import settings
-from playbook_db.claude_code.hooks.hook_runner import session_folder_name
-from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts import finding, transcript
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes
 from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
-from playbook_db.services.project import Project
 from playbook_db.services.reading import history, statistics
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
@@ -36,7 +34,7 @@ def list_sessions(request: PageRequest) -> Response:
         count=count,
         jobs=jobs,
         job_counts=job_counts,
-        titles=_titles(own, [each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
+        titles=_titles([each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),
         dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
@@ -53,7 +51,7 @@ def show_session(request: PageRequest) -> Response:
     summary = details.session
     return request.page(
         "session.html",
-        title=_titles(request.project.own, [summary.session_id])[summary.session_id],
+        title=_titles([summary.session_id])[summary.session_id],
         details=details,
         summary=summary,
         did=details.counts,
@@ -81,13 +79,13 @@ def change(request: PageRequest) -> Response:
     return request.back("sessions", notice=f"Job {number} is {done}")
 
 
-def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
+def _titles(session_ids: Iterable[str]) -> dict[str, str]:
     """Return a title for each session: its first prompt, or its id if the transcript isn't on this machine."""
-    folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(project.key))
+    paths = {os.path.basename(path): path for path in finding.everywhere()}
     titles = {}
     for each in session_ids:
         short = each[:8] if len(each) == _UUID_LENGTH else each
-        prompt = transcript.first_prompt(os.path.join(folder, f"{each}.jsonl")) if queue.is_session_id(each) else ""
+        prompt = transcript.first_prompt(paths.get(f"{each}.jsonl", ""))
         words = " ".join(redact_message(prompt, os.environ).split())
         cut = f"{words[: _TITLE_CHARS - 1]}…" if len(words) > _TITLE_CHARS else words
         titles[each] = cut or f"Session {short}"

@@ -152,6 +152,7 @@ def test_without_the_clients_variable_cwd_names_the_project(client: Client) -> N
     """As when a person tries a hook by hand. The project is the one around it."""
     inside = client.folder / "src"
     inside.mkdir()
+    (client.folder / ".git").mkdir()
     client.enqueue(client.end(cwd=str(inside)), CLAUDE_PROJECT_DIR="")
 
     query = "SELECT p.key FROM jobs AS j JOIN playbooks AS p ON p.id = j.playbook_id"

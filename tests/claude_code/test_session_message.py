@@ -269,7 +269,9 @@ def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Cl
 
     def line() -> str:
         event = Event({"source": "startup", "session_id": "5f1c2e1a"})
-        return inject.choose_line(event, str(client.folder), problem="", book=None, shown=None, is_plugin=True)[0]
+        return inject.choose_line(
+            event, str(client.folder), (str(client.folder), "", None), problem="", book=None, shown=None, is_plugin=True
+        )[0]
 
     assert line().startswith("playbook: its environment is being set up in the background, only this time")
     state.write_text('{"state": "working", "step": "installing", "at": 0}')

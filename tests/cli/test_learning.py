@@ -10,10 +10,11 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks.hook_runner import session_folder_name
-from playbook_db.services.learning import cursor, queue
+from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
+from tests.builders import learned_to
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Usage
@@ -100,7 +101,7 @@ def test_a_transcript_is_learned_from_once_where_its_path_is_no_utf_8(
         assert playbook("learn", path).code == 0
 
     with open_store(settings.database_url()) as store:
-        assert cursor.learned_to(Project.in_folder(store, str(folder)), path) == os.path.getsize(path)
+        assert learned_to(Project.in_folder(store, str(folder)), path) == os.path.getsize(path)
 
 
 def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
@@ -126,7 +127,7 @@ def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
 
     assert playbook("jobs", "--json").json[0]["state"] == "done"
     with open_store(settings.database_url()) as store:
-        assert cursor.learned_to(Project.in_folder(store, settings.home()), path) == os.path.getsize(path)
+        assert learned_to(Project.in_folder(store, settings.home()), path) == os.path.getsize(path)
 
 
 def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp_path: Path) -> None:

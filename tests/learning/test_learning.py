@@ -13,12 +13,13 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
-from playbook_db.services.learning import asking, cursor, queue
+from playbook_db.services.learning import asking, queue
 from playbook_db.services.playbook import edit, suggestions
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import PlaybookRepository
+from tests.builders import learned_to
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import PromptCache, Usage
 from tests.reading import read_chunks
@@ -317,7 +318,7 @@ def test_a_session_that_goes_on_is_read_once(
             learn_transcript(learner_project, session.write(path), model)
 
     assert {parsed[f"{line}\n".encode()] for line in lines[first + 1 :] if lines.count(line) == 1} == {1}
-    assert cursor.learned_to(learner_project, str(path)) == path.stat().st_size
+    assert learned_to(learner_project, str(path)) == path.stat().st_size
 
 
 def test_a_forked_session_begins_after_what_was_copied(
@@ -355,7 +356,7 @@ def test_the_job_ends_in_the_commit_of_its_last_chunk(
     assert (done.learned, done.failed, done.put_off) == (1, 0, 0)
     (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
-    assert cursor.learned_to(learner_project, transcript) == Path(transcript).stat().st_size
+    assert learned_to(learner_project, transcript) == Path(transcript).stat().st_size
 
 
 def test_without_a_model_the_work_waits(

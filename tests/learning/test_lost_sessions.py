@@ -12,8 +12,10 @@ from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.hooks.hook_runner import session_folder_name
-from playbook_db.services.learning import cursor, queue
+from playbook_db.claude_code.transcripts import finding
+from playbook_db.services.learning import queue
 from playbook_db.services.project import Project, ignore
+from tests.builders import learned_to
 from tests.learning.conftest import answers, curation, model_at, reflection
 from tests.messages_api import MessagesApi
 from tests.transcripts_made_up import TranscriptBuilder, note_start
@@ -78,7 +80,7 @@ def test_a_session_whose_start_is_not_on_record_is_never_touched(learner_project
     path = _grow(kept / "s-1.jsonl", silent_s=2 * HOUR_S)
 
     assert _found(learner_project) == []
-    assert worker.list_transcripts(learner_project.key) == [str(path)]
+    assert finding.everywhere() == [str(path)]
 
 
 def test_what_waits_already_is_not_found(learner_project: Project, lost: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_found_session_that_goes_on_is_learned_from_once_in_two_parts(
         results += [worker.run(url), worker.run(url)]
 
     assert [(done.lost, done.learned) for done in results if done] == [(2, 2), (0, 0), (1, 1), (0, 0)]
-    assert cursor.learned_to(learner_project, str(lost)) == lost.stat().st_size
+    assert learned_to(learner_project, str(lost)) == lost.stat().st_size
 
 
 def _switch(name: str) -> Callable[[Project, Path], None]:

@@ -8,10 +8,11 @@ import pytest
 
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.hooks import spool
-from playbook_db.services.learning import cursor, queue
+from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.jobs import Job
+from tests.builders import learned_to
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request
 from tests.transcripts_made_up import TranscriptBuilder
@@ -55,6 +56,7 @@ def test_where_the_account_is_refused_all_work_waits_and_goes_on_when_that_is_me
     """No try counts, each run of a worker asks once, and each job says why it waits and when it is tried next."""
     for number in range(3):
         _queue(learner_project, tmp_path / f"s-{number}.jsonl", "hello")
+    (tmp_path / "other").mkdir()
     other = Project.in_folder(learner_project.store, str(tmp_path / "other"))
     _queue(other, tmp_path / "o-1.jsonl", "hello")
     with MessagesApi(refusal) as api:
@@ -117,7 +119,7 @@ def test_an_answer_with_none_of_the_keys_is_no_lesson(
     (job,) = _jobs(learner_project)
     assert (job.state, job.attempts) == ("queued", 1)
     assert "no complete JSON of the requested form" in (job.error or "")
-    assert cursor.learned_to(learner_project, str(tmp_path / "s-1.jsonl")) == 0
+    assert learned_to(learner_project, str(tmp_path / "s-1.jsonl")) == 0
 
 
 @pytest.mark.parametrize("who", ["reflector", "curator"])
@@ -151,6 +153,7 @@ def test_a_chunk_that_the_model_refuses_to_judge_is_passed_over_by_name(
 
 def test_all_jobs_can_be_queued_afresh_at_once(learner_project: Project, tmp_path: Path) -> None:
     """Those that failed and those that wait, of all projects."""
+    (tmp_path / "other").mkdir()
     other = Project.in_folder(learner_project.store, str(tmp_path / "other"))
     edit.add(other, "a point")
     for project, name in ((learner_project, "a"), (learner_project, "b"), (other, "c"), (other, "d")):

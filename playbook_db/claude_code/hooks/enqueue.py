@@ -36,7 +36,7 @@ def _work(hook: hook_runner.Hook) -> None:
         hook.pending = []
         if (job["reason"] or "").startswith(_END):
             spool.note_end(job["session_id"] or "", is_kept=True)
-    worker_start.start(hook, job["folder"] or "")
+    worker_start.start(hook, projects.as_path(job["folder"] or ""))
 
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
@@ -61,9 +61,10 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
         hook.note(f"{name} named no transcript; nothing was queued")
         return None
     detail = event.reason or event.trigger or event.agent_type
+    start = {} if os.path.isdir(folder) else spool.read_start(event.session_id or "")
     return {
-        "project": projects.project_key(folder),
-        "folder": folder,
+        "project": start.get("project") or projects.project_key(projects.project_of(folder)),
+        "folder": projects.as_text(folder),
         "session_id": event.session_id,
         "transcript_path": path,
         "parent_path": parent,
@@ -85,13 +86,15 @@ def _may_be_learned_from(event: hook_runner.Event, folder: str) -> bool:
 
 def _store(job: "dict[str, str | None]") -> "str | None":
     """Queue *job* in the database. Return None if that worked, else the reason, or `""` without a database."""
-    path = None
+    path, folder = None, projects.as_path(job["folder"] or "")
     try:
-        path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
+        path = settings.sqlite_file(project_env.database_url(folder))
         if path is None or not os.path.exists(path):
             return ""  # it doesn't exist yet, or a hook can't open it
         connection = at_hand.connect(path, wait_s=_WAIT_S)
         at_hand.allow_writes(connection)
+        if os.path.isdir(folder):  # else the session's start knows the project
+            job["project"] = hook_sql.place_of(connection.execute, folder)[1]
         hook_sql.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}" if path else str(error)

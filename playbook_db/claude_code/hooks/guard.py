@@ -64,7 +64,7 @@ def _work(hook: hook_runner.Hook) -> None:
         reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {shlex.quote(name)})")
         decision = f'"permissionDecision":"{mode}","permissionDecisionReason":{reason}'
         hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{event.hook_event_name}",{decision}}}}}\n'.encode("ascii"))
-    hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(folder)))
+    hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(projects.project_of(folder))))
 
 
 def fits(pattern: str, tool: object, command: object) -> bool:

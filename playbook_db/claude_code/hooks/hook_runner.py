@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
+_NAME_CHARS = 200  # of a client's folder, before a hash
 _GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in the log what went wrong
 
 
@@ -106,7 +107,7 @@ class Event:
 
 
 def read(hook: Hook, names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
-    """Read the event from the standard input of *hook*. Return it with its project's folder, or None unless Claude Code
+    """Read the event from the standard input of *hook*. Return it with the session's folder, or None unless Claude Code
     sent it and its name is in *names*. Another host gets no output. If the input can't be parsed, log that and the
     *consequence*."""
     event = parse(hook.payload())
@@ -117,9 +118,9 @@ def read(hook: Hook, names: "Collection[str]", consequence: str) -> "tuple[Event
     elif event.hook_event_name in names:
         folder = os.environ.get("CLAUDE_PROJECT_DIR")  # Claude Code sets it; `cwd` changes during the session
         if folder:
-            return event, projects.project_dir(folder)
+            return event, os.path.abspath(folder)
         if event.cwd and os.path.isabs(event.cwd):
-            return event, projects.enclosing_project(projects.as_path(event.cwd))
+            return event, projects.as_path(event.cwd)
         hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
     return None
 
@@ -160,7 +161,7 @@ def storable(value: object) -> "str | None":
 
 def session_folder_name(folder: str) -> str:
     """Return the name of the folder in which Claude Code keeps the transcripts of sessions that began in *folder*."""
-    return "".join([char if char.isascii() and char.isalnum() else "-" for char in folder])
+    return "".join([char if char.isascii() and char.isalnum() else "-" * (1 + (char > "\uffff")) for char in folder])
 
 
 def _scan(text: str) -> object:
@@ -188,12 +189,13 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
     """
     root = os.path.join(settings.claude_dir(), "projects")
     try:
-        names = {name for name in os.listdir(root) if os.path.exists(os.path.join(root, name, f"{session_id}.jsonl"))}
+        names = [name for name in os.listdir(root) if os.path.exists(os.path.join(root, name, f"{session_id}.jsonl"))]
     except OSError:
-        names = set()
+        names = []
     for here in projects.upwards(os.path.normpath(cwd)):
-        if not names or names & {session_folder_name(here), session_folder_name(os.path.realpath(here))}:
-            return here
+        for each in (here, os.path.realpath(here)):  # a long name ends with a hash
+            if not names or session_folder_name(each)[:_NAME_CHARS] in [name[:_NAME_CHARS] for name in names]:
+                return here
     return None
 
 
@@ -213,10 +215,12 @@ def run(
     database. If the process still runs, a signal ends it a little later. The shell that started it turns that into exit
     code 0 (see `hooks/start` and `registration.command`).
     """
+    if sys.getfilesystemencoding() != "utf-8":  # the locale's: one folder would have two keys
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", "-I", "-S", *sys.argv])  # noqa: S606
     hook = Hook(name, silence)
     gc.disable()  # collecting would close an unused connection, which makes SQLite move the whole log into the file
     try:
-        if not settings.is_disabled():
+        if not settings.is_disabled() and settings.has_home():
             _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
             _signal.setitimer(_signal.ITIMER_REAL, deadline_s + _GRACE_S)
             _thread.start_new_thread(_end_in_time, (hook, deadline_s, spool))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import NoReturn
 
+    from playbook_db.services.waiting import Execute
     from playbook_db.store.hook_sql import Book
 
     Line = tuple[str, Callable[[], object]]  # a text, and what records that it was shown; it may raise OSError
@@ -61,22 +62,25 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
     """Give the session in *folder* its playbook, and start the worker if jobs wait."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = bool(spool.waiting()) or _is_set_up_missing() or _is_worker_overdue()
-    book = shown = None
-    problem = text = replica = key = ""
+    book = shown = execute = None
+    place = projects.project_of(folder)
+    key = projects.project_key(place)
+    problem = text = replica = ""
     is_ignored = False
     points_shown: Sequence[showing.Shown] = ()
     try:
         problem = at_hand.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
             connection = at_hand.connect(path, wait_s=_WAIT_S)
-            key = projects.project_key(folder)
+            execute = connection.execute
+            place, key = hook_sql.place_of(execute, folder)
             project = hook_sql.find_project(connection, key)
             book = shown = hook_sql.Book(connection, project) if project is not None else None
-            is_ignored = project is not None and project.is_ignored
+            is_ignored = project.is_ignored if project else hook_sql.is_ignored(execute, key)
             if project is not None and not is_ignored:
                 work_waits = work_waits or hook_sql.has_due_job(connection, project.id, now=hook_runner.timestamp())
                 if project.team_name is None:
-                    work_waits = work_waits or _has_mirror_changed(connection, project, folder)
+                    work_waits = work_waits or _has_mirror_changed(connection, project, place)
                 else:
                     replica = at_hand.replica_of(path, project.id)
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
@@ -100,7 +104,9 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     is_plugin = sys.argv[1:2] in ([], ["plugin"])
     message, record_message = hook.attempt(
-        lambda: choose_line(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin),
+        lambda: choose_line(
+            event, folder, (place, key, execute), problem=problem, book=book, shown=shown, is_plugin=is_plugin
+        ),
         "the line for the user was not shown",
     ) or ("", lambda: None)
     if hook.say(showing.output(EVENT, text, message) if message else hook.fallback):
@@ -123,7 +129,7 @@ def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, k
     path = event.transcript_path
     if not event.session_id or not path:
         return
-    values = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
+    values = {"project": key, "folder": folder, "transcript_path": path}
     content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in values.items()])
     session, start = event.session_id, f"{{{content}}}".encode("ascii")
     hook.attempt(lambda: spool.keep_start(session, start), "the session's start was not recorded")
@@ -161,9 +167,17 @@ def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.Stor
 
 
 def choose_line(
-    event: hook_runner.Event, folder: str, *, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool
+    event: hook_runner.Event,
+    folder: str,
+    place_key_execute: "tuple[str, str, Execute | None]",
+    *,
+    problem: str,
+    book: "Book | None",
+    shown: "Book | None",
+    is_plugin: bool,
 ) -> "Line":
     """Return the line for the user of the session that *event* starts in *folder*, or `""`. Writes nothing.
+    *place_key_execute* has the project's folder and key, and what runs SQL.
 
     *problem* says why there is no playbook. *book* is the project's own playbook. *shown* is the playbook that the
     session gets: *book* or the team's.
@@ -173,8 +187,10 @@ def choose_line(
     if event.source not in _SOURCES or not is_read or (book and book.project.is_ignored):
         return "", _keep_nothing
     command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
-    project, execute = (book.project, book.connection.execute) if book else (None, None)
-    waiting = Waiting(folder, project, execute)
+    place, key, execute = place_key_execute
+    waiting = Waiting(folder, book.project if book else None, execute, place)
+    if projects.OTHER in key and not book:
+        problem = problem or projects.replaced(key)
     lines = _urgent_lines(folder, waiting, problem, is_plugin, command)
     urgent, keep = next((line for line in lines if line[0]), ("", _keep_nothing))
     if urgent and _is_line_on(folder):
@@ -212,6 +228,8 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
         if error.startswith(hook_sql.WAITS) and project_env.BUDGET not in error:
             reason = _cut(error[len(hook_sql.WAITS) :], _MOST_ERROR_CHARS)
             yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
+    if waiting.moved:
+        yield projects.moved(waiting.moved).replace(": playbook ", f": {command} "), _keep_nothing
     if waiting.mirror:
         text = f"{waiting.mirror} is here but not in use yet. To look at it and import it: {command} init"
         yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing

@@ -14,7 +14,7 @@ starts the worker.
 import os
 import sys
 
-from playbook_db import projects, settings
+from playbook_db import settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, showing, touched
 from playbook_db.domain import search_words
@@ -172,8 +172,9 @@ def _is_wanted(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) ->
 
 def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
     """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
-    project = hook_sql.find_project(connection, projects.project_key(folder))
-    if project is not None and project.is_ignored:
+    _, key = hook_sql.place_of(connection.execute, folder)
+    project = hook_sql.find_project(connection, key)
+    if project.is_ignored if project else hook_sql.is_ignored(connection.execute, key):
         return []
     book = shown = Book(connection, project) if project is not None else None
     if project is not None and project.team_name is not None:

@@ -45,6 +45,21 @@ def keep_start(session_id: str, content: bytes) -> None:
         keep_reserve()
 
 
+def read_start(session_id: str) -> "dict[str, str]":
+    """Return the record of the session's start, or an empty one if there is none."""
+    import json  # late: the session's folder is rarely gone
+
+    from playbook_db.projects import read_plain
+
+    for suffix in (STARTED, ENDED):
+        try:
+            start = json.loads(read_plain(_of_session(session_id, suffix)))
+            return {str(name): str(value) for name, value in start.items()}
+        except (OSError, ValueError, AttributeError, RecursionError):
+            pass  # it isn't on record, or was written by half
+    return {}
+
+
 def note_end(session_id: str, *, is_kept: bool) -> None:
     """Record that the session has ended, so that later lines of its transcript don't count. Unless *is_kept*, remove
     the session's record, so that nothing is learned from it."""

@@ -53,4 +53,4 @@ def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> No
     from playbook_db import platforms  # late: most hooks start nothing
 
     environment = {name: value for name, value in environ.items() if not name.startswith(_OF_THE_SESSION)}
-    platforms.run_detached(command, environment)
+    platforms.run_detached(command, {**environment, "PYTHONUTF8": "1"})

@@ -129,7 +129,7 @@ def counted(folder: str) -> list[PointGuard]:
     def count(name: str, *states: str) -> int:
         return sum(counts[guard.log_line(name, state, key)] for state in states)
 
-    key = projects.project_key(folder)
+    key = projects.project_key(projects.project_of(folder))
     return [
         replace(each, fired=count(each.name, "asked", "refused"), went_on=count(each.name, "went on"))
         for each in read(folder)

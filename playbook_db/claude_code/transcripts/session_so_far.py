@@ -10,10 +10,9 @@ import os
 import time
 from dataclasses import dataclass, replace
 
-from playbook_db import project_env, settings
-from playbook_db.claude_code import learner, worker
-from playbook_db.claude_code.hooks import hook_runner
-from playbook_db.claude_code.transcripts import transcript
+from playbook_db import project_env
+from playbook_db.claude_code import learner
+from playbook_db.claude_code.transcripts import finding, transcript
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript
@@ -23,7 +22,7 @@ from playbook_db.domain.trust.evidence import FETCHED, Place
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
 _PATIENCE_S = 1.0  # until the call is in a transcript
 _RETRY_S = 0.03
-_LATEST = 20  # transcripts; more sessions don't run at once in a project
+_LATEST = 20  # transcripts; more sessions don't run at once
 _TAIL_BYTES = 4 << 20  # at the end of a transcript, with the calls that are under way
 # For a session whose transcript can't be read: it may have read a web page.
 UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
@@ -40,26 +39,24 @@ class SoFar:
     secrets: frozenset[str]
 
 
-def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
-    """Find the session in *folder* that makes the call *tool_use*. Return it with its own transcript and the
+def session_of_call(tool_use: str | None, session: str) -> tuple[str, list[str]]:
+    """Find the session that makes the call *tool_use*. Return it with its own transcript and the
     subagent's. If no transcript has that call, return *session* and the transcript of that name."""
     until = time.monotonic() + _PATIENCE_S
-    folders = {folder, os.path.realpath(folder)}
     while tool_use:
-        paths = {path for each in folders for path in worker.list_transcripts(each)}
-        for path in sorted(paths, key=os.path.getmtime, reverse=True)[:_LATEST]:
+        for path in sorted(finding.everywhere(), key=os.path.getmtime, reverse=True)[:_LATEST]:
             if _has_call(path, tool_use):
                 own = transcript.session_of(path)
-                return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
+                return own, list(dict.fromkeys([*_transcripts_of(own), path]))
         if time.monotonic() > until:
             break
         time.sleep(_RETRY_S)
-    return session, _transcripts_of(session, folder)
+    return session, _transcripts_of(session)
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """Read the transcripts up to now of the session that makes the call *tool_use* (see `session_of_call`)."""
-    session, paths = session_of_call(tool_use, session, folder)
+    session, paths = session_of_call(tool_use, session)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
     places: dict[Place, None] = {}
@@ -77,11 +74,9 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
 
 
-def _transcripts_of(session: str, folder: str) -> list[str]:
-    names = dict.fromkeys(map(hook_runner.session_folder_name, (folder, os.path.realpath(folder))))
-    own = f"{os.path.basename(session)}.jsonl"
-    paths = (os.path.join(settings.claude_dir(), "projects", name, own) for name in names)
-    return list(filter(os.path.isfile, paths)) if session else []
+def _transcripts_of(session: str) -> list[str]:
+    paths = finding.everywhere(os.path.basename(session)) if session else ()
+    return [path for path in paths if not finding.is_subagents(path)]
 
 
 def _has_call(path: str, tool_use: str) -> bool:

@@ -95,7 +95,10 @@ def list_points(
         print_table(titles, rows, nothing=nothing, records=starmap(records.point_record, matches))
         _notify_of_more(len(matches), count)
         return
-    live, marks = quick_reads.listing(source_of())
+    source = source_of()
+    live, marks = quick_reads.listing(source)
+    if not live and source.folder and (moved := quick_reads.moved_from(source.url, source.folder)):
+        notify([moved])
     if words:
         for names, each in zip(hits, _answers(*words)[0], strict=True):
             names.update(point.name for point, _ in each)

@@ -1,10 +1,11 @@
 """The commands that run a server: web, mcp."""
 
+import os
 import sys
 
 import click
 
-from playbook_db.cli.context import database_and_folder, database_url, needing, notify, project_folder
+from playbook_db.cli.context import database_and_folder, database_url, named_project, needing, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import readable
 from playbook_db.errors import PlaybookError
@@ -56,4 +57,6 @@ def mcp() -> None:
 
         mcp_unready.serve(readable(str(error)))
         return
+    if named_project():
+        os.environ["CLAUDE_PROJECT_DIR"] = folder
     tools.serve(url, folder)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_and_folder, of_user, project_folder
+from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, say, wants_json
 from playbook_db.domain.times import ago, local
@@ -146,6 +146,8 @@ def print_overview() -> None:
     from playbook_db.services.reading import status as service
 
     status = service.read(url, folder)
+    if folder is not None and not status.points and (moved := quick_reads.moved_from(url, folder)):
+        notify([moved])
     proposals = f"; {_waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
     say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
     if lesson := quick_reads.last_lesson(url, folder):

@@ -1,6 +1,7 @@
 """The position up to which each transcript has been learned from. A team's database stores it, and so does this
 machine."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ def opened(project: Project, path: str, *, session_id: str, first_uuid: str | No
     the user may not write there, this raises ServerError before a model is asked. At the end, the team's cursor is
     copied to this machine. Otherwise the transcript would be learned from again when the project leaves the team.
     """
+    if first_uuid is not None:
+        _adopt(project.own, path, session_id, first_uuid)
     if project.is_team:
         _copy(project.own, project, path, session_id)
     with project.store.read(project.key) as book:
@@ -59,10 +62,15 @@ def opened(project: Project, path: str, *, session_id: str, first_uuid: str | No
     cursor.note_here()
 
 
-def learned_to(project: Project, path: str) -> int:
-    """Return the byte up to which the transcript at *path* has been learned from."""
-    with project.store.read(project.key) as book:
-        return book.learned_to(path)
+@retry_on_conflict
+def _adopt(own: Project, path: str, session_id: str, first_uuid: str) -> None:
+    """Take over the position of a transcript that Claude Code has moved to *path*, perhaps from another project."""
+    with own.store.read(own.key) as book:
+        known = {} if book.learned_to(path) else book.cursors_everywhere(session_id, first_uuid)
+    learned = max((offset for each, offset in known.items() if not os.path.exists(each)), default=0)
+    if learned:
+        with own.store.write(own.key) as book:
+            book.move_cursor(path, learned, session_id=session_id, first_uuid=first_uuid)
 
 
 @retry_on_conflict

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
+from playbook_db.services.project import Project, is_ignored
 from playbook_db.store import jobs
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.quick_sql import Job
@@ -30,9 +31,9 @@ _LONGEST_WAIT_S = 6 * 3600.0
 @retry_on_conflict
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*. The project is created if needed. Return False if the project is ignored."""
+    if is_ignored(Project(store, key)):
+        return False
     with store.write(key) as book:
-        if book.stored().is_ignored:
-            return False
         jobs.add(book.connection, book.playbook_id, job, now=job.get("queued_at") or book.now)
     return True
 
@@ -42,10 +43,12 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
     """Save which points a session of the project *key* was shown. The project is created if needed. *content* comes
     from a file that a hook wrote, and counts only once. Raises ValueError if *content* has another form."""
     showing, team = _read_showing(content)
+    if team is None and is_ignored(Project(store, key)):
+        return
     with store.write(key) as book:
         if team is not None:
             memberships.keep_unsent(book, showing, team)
-        elif not book.stored().is_ignored:
+        else:
             memberships.add_showings(book, [showing])
 
 
@@ -122,10 +125,10 @@ def is_any_due(store: Store) -> bool:
 
 
 @retry_on_conflict
-def finish(store: Store, job: Job) -> None:
-    """Mark *job* as done."""
+def finish(store: Store, job: Job, *, note: str | None = None) -> None:
+    """Mark *job* as done. The *note* says why nothing was learned."""
     with store.transaction() as connection:
-        jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
+        jobs.finish(connection, job, now=timestamp(datetime.now(UTC)), note=note)
 
 
 @retry_on_conflict
@@ -212,9 +215,9 @@ def later(seconds: float) -> str:
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
     """Return how far each transcript of the project *key* was learned from, in bytes. Also return the transcripts that
     have jobs, even failed ones. Return None if the project is ignored."""
+    if is_ignored(Project(store, key)):
+        return None
     with store.read(key) as book:
-        if book.stored().is_ignored:
-            return None
         paths = {job.transcript_path for job in jobs.read_open(book.connection, key) if job.transcript_path}
         return book.cursors(), paths
 
@@ -222,4 +225,5 @@ def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collec
 def _without_secrets(job: Job, why: str) -> str:
     from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
 
-    return projects.as_text(redact_message(why, os.environ, project_env.project_variables(job.key)))
+    variables = project_env.project_variables(projects.as_path(job.folder or job.key))
+    return projects.as_text(redact_message(why, os.environ, variables))

@@ -237,7 +237,7 @@ def _of_key(project: Project, key: str) -> Project:
     if key == project.key:
         return project
     has_folder = os.path.isabs(key)  # neither the personal playbook nor a team's has one
-    return Project.in_folder(project.store, key) if has_folder else Project(project.store, key)
+    return Project.of_key(project.store, key) if has_folder else Project(project.store, key)
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:

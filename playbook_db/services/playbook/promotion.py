@@ -137,7 +137,7 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
             return ""
         other, means = Project.of_user(project.own.store), ("--user",)
     elif key and project.is_users:
-        other, means = Project.in_folder(project.store, key), ("--project", key)
+        other, means = Project.of_key(project.store, key), ("--project", key)
         if find_membership(other) is not None:  # a team's server isn't asked for this
             verb = "retire" if is_copy_there else "restore"
             return f"{at} of {key} stays as the move left it; to undo that, too: {_command(*means, verb, at)}"

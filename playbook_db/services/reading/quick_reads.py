@@ -232,7 +232,19 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
 
 def is_ignored(url: str, folder: str) -> bool | None:
     """Return whether the project in *folder* is ignored. Return None if the database file is not enough."""
-    return sources.from_file(url, folder, lambda book: book.project.is_ignored)
+    return sources.from_file(
+        url, folder, lambda book: hook_sql.is_ignored(book.execute, hook_sql.key_of(book.execute, folder))
+    )
+
+
+def moved_from(url: str, folder: str) -> str | None:
+    """Return a sentence if the project in *folder*, which has no points, seems to be one that has moved."""
+    from playbook_db.services.reading import status
+
+    def query(book: Book) -> str:
+        return "" if book.project.revision else status.moved_from(book.execute, folder)
+
+    return sources.from_file(url, folder, query, sync=False)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":

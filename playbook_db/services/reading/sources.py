@@ -89,7 +89,7 @@ def from_file(
     unreadable = at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError
     with suppress(*unreadable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
         connection.execute("BEGIN")
-        key = projects.USER_KEY if folder is None else projects.project_key(folder)
+        key = projects.USER_KEY if folder is None else hook_sql.key_of(connection.execute, folder)
         project = hook_sql.find_project(connection, key)
         if project is not None and project.team_name is not None and not is_own:
             if not of_replica:
@@ -100,6 +100,22 @@ def from_file(
         book = Book(connection, project or quick_sql.NO_PLAYBOOK)
         return query(book) if not sync or folder is None or _is_mirror_current(book, folder) else None
     return None
+
+
+def place_of(url: str, folder: str) -> str:
+    """Return the folder of the project to which *folder* belongs. The database at *url* may be missing or unusable."""
+    path, place = settings.sqlite_file(url), projects.project_of(folder)
+    is_root = place == os.path.realpath(folder) and os.path.lexists(os.path.join(place, ".git"))
+    if is_root or (path and not os.path.exists(path)):
+        return place
+    answer = from_file(url, None, lambda book: hook_sql.place_of(book.execute, folder)[0])
+    if answer is None:
+        from playbook_db.errors import PlaybookError
+        from playbook_db.services import project  # late: it brings SQLAlchemy
+
+        with suppress(PlaybookError), project.open_store(url) as store:
+            return project.place_of(store, folder)[0]
+    return answer or place
 
 
 def _is_mirror_current(book: Book, folder: str) -> bool:

@@ -84,7 +84,8 @@ def read(url: str, folder: str | None) -> Status:
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 
     def query(book: hook_sql.Book) -> Status:
-        return _read(book.execute, path, key, folder, book.project)
+        here = key if folder is None else hook_sql.key_of(book.execute, folder)
+        return _read(book.execute, path, here, folder, book.project)
 
     if status := sources.from_file(url, folder, query, sync=False, is_own=True):
         return status
@@ -117,6 +118,8 @@ def _read(
     [(tokens, agreed, cost, cost_of_all)] = used
     waiting = Waiting(folder, project, execute)
     waits = []
+    if folder is not None and not project.revision and (moved := moved_from(execute, folder)):
+        waits.append(moved)
     if waiting.mirror:
         waits.append(f"{waiting.mirror} is not in use yet. To look at it and import it: playbook init")
     if waiting.settings:
@@ -127,7 +130,7 @@ def _read(
         key=key,
         database=database,
         mirror=project.mirror,
-        is_ignored=project.is_ignored,
+        is_ignored=hook_sql.is_ignored(execute, key),
         team=project.team_name,
         **points,
         queued=jobs.get("queued", 0),
@@ -140,6 +143,16 @@ def _read(
         cost_usd_today=cost,
         cost_usd_all_today=cost_of_all,
     )
+
+
+def moved_from(execute: "Execute", folder: str) -> str:
+    """Return a sentence if the project in *folder*, which has no points, has moved or is another repository now."""
+    from playbook_db.services.sharing import git  # late: mostly there is a playbook
+
+    key = hook_sql.key_of(execute, folder)
+    if projects.OTHER in key:
+        return projects.replaced(key)
+    return projects.moved(hook_sql.moved_from(execute, folder, git.root_commit(folder)))
 
 
 class _Playbook(NamedTuple):

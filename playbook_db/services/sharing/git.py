@@ -116,6 +116,17 @@ def remote_url(folder: str) -> str:
     return ""
 
 
+def root_commit(folder: str) -> str:
+    """Return the first root commit of the repository around *folder*. Return `""` if there is none yet, if the clone is
+    shallow, or if git fails."""
+    own = projects.git_dir(folder)
+    if own is None or os.path.exists(os.path.join(own, "shallow")):
+        return ""
+    with contextlib.suppress(GitError):
+        return min(_ask(folder, "rev-list", "--max-parents=0", "HEAD", may_fail=True).decode().split(), default="")
+    return ""
+
+
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
     """Return the ids of blobs by path, below *folder*, in the commit checked out at *moment* (seconds since 1970).
     Return None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""

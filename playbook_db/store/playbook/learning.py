@@ -206,6 +206,13 @@ class LearningRows(PlaybookRows):
         query = query if first_uuid is None else query.filter_by(first_uuid=first_uuid)
         return {as_path(path): offset for path, offset in self.connection.execute(query)}
 
+    def cursors_everywhere(self, session_id: str, first_uuid: str) -> dict[str, int]:
+        """Return the byte up to which the session's transcript that begins with *first_uuid* has been learned from, by
+        path, in any playbook."""
+        query = select(transcripts.c.path, func.max(transcripts.c.learned_offset)).group_by(transcripts.c.path)
+        same = query.filter_by(session_id=session_id, first_uuid=first_uuid)
+        return {as_path(path): offset for path, offset in self.connection.execute(same)}
+
     def move_cursor(
         self, path: str, offset: int, *, session_id: str, last_uuid: str | None = None, first_uuid: str | None = None
     ) -> None:
@@ -280,7 +287,7 @@ class LearningRows(PlaybookRows):
         calls: Sequence[Call],
     ) -> int:
         """Store the reflector's answer for *chunk*, and the cost of its *calls*. Return the reflection's number."""
-        number = self._next_id(reflections)
+        number = self.next_id(reflections)
         self._execute(
             insert(reflections),
             id=number,
@@ -315,7 +322,7 @@ class LearningRows(PlaybookRows):
 
     def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
         """Store the cost of *call*. *agreed* means that the user agreed to the cost beforehand."""
-        known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
+        known = {"id": self.next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
 
     def session(self, session_id: str) -> SessionSummary | None:

@@ -98,7 +98,7 @@ class PlaybookRows:
         statement = _statement(statement) if isinstance(statement, str) else statement
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
-    def _next_id(self, table: Table) -> int:
+    def next_id(self, table: Table) -> int:
         """Return the next free id in *table* for a row of the playbook."""
         last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
         return (self.connection.scalar(last) or 0) + 1

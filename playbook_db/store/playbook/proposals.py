@@ -88,7 +88,7 @@ class ProposalRows(PlaybookRows):
     def _add(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
     ) -> int:
-        number = self._next_id(proposals)
+        number = self.next_id(proposals)
         fields = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         self._execute(
             insert(proposals),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, CursorResult, Row, delete, select, update
+from sqlalchemy import Connection, CursorResult, Row, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -63,11 +63,11 @@ SELECT (SELECT name {_OF_PREFIX} ORDER BY length(name) DESC, name DESC LIMIT 1),
        (SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id)
 """)
 _NAMES_OF_PREFIX = sql(f"SELECT name {_OF_PREFIX}")
-_KEPT_MIRRORS = sql("""
+_KEPT_MIRRORS = sql(f"""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
+WHERE p.mirror IN ('on', 'found') AND NOT {hook_sql.IS_IGNORED}
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
@@ -347,6 +347,19 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Make the hooks and the worker ignore the project, or stop ignoring it."""
         self._update(ignored=int(is_ignored))
 
+    def set_initialized(self) -> None:
+        """Record that the folder was made a project on purpose, so that it doesn't belong to a project above it."""
+        self._update(initialized=1)
+
+    def identity(self) -> tuple[str, str]:
+        """Return the origin and the root commit of the project's repository, as last recorded, or `""`."""
+        row = self._execute("SELECT origin, root_commit FROM playbooks WHERE id = :playbook_id").first()
+        return (row.origin or "", row.root_commit or "") if row else ("", "")
+
+    def set_identity(self, origin: str, root_commit: str) -> None:
+        """Record the origin and the root commit of the project's repository."""
+        self._update(origin=origin or None, root_commit=root_commit or None)
+
     def set_mirror_state(self, state: str) -> None:
         """Set the mirror's state: `on`, `off`, `found` (written only while it exists) or `undecided` (the user wasn't
         asked)."""
@@ -368,33 +381,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def rename(self, key: str) -> None:
         """Rename the playbook and its mirrors after its project was moved to the folder *key*."""
         self._update(key=key)
-        for path in map(as_text, self.mirror_paths()):
+        for path in map(as_text, self.mirror_paths()) if key != self.key else ():
             if path.startswith(self.key + "/"):
                 paths = {"path": path, "new_path": key + path[len(self.key) :]}
                 self._execute(_DROP_MIRROR, **paths)
                 self._execute(_MOVE_MIRROR, **paths)
-
-    def take_over(self, empty: "PlaybookRepository") -> None:
-        """Move jobs, transcripts, proposals and key here from *empty*, a playbook without revisions.
-
-        The row of *empty* stays, and gets this playbook's former key: playbooks are never deleted.
-        """
-        of_empty = {"playbook_id": empty.playbook_id}
-        queued = select(tables.jobs.c.transcript_path).filter_by(playbook_id=self.playbook_id, state="queued")
-        is_twin = tables.jobs.c.transcript_path.in_(queued)
-        self.connection.execute(delete(tables.jobs).where(is_twin).filter_by(**of_empty, state="queued"))
-        for table in (tables.jobs, tables.proposals):
-            moved = {"playbook_id": self.playbook_id, "id": table.c.id + self._next_id(table) - 1}
-            self.connection.execute(update(table).filter_by(**of_empty).values(moved))
-        for table in (tables.injections, tables.session_outcomes):
-            self.connection.execute(delete(table).filter_by(**of_empty))
-        for table in (tables.transcripts, tables.mirrors):
-            known = select(table.c.path).filter_by(playbook_id=self.playbook_id)
-            self.connection.execute(delete(table).where(table.c.path.in_(known)).filter_by(**of_empty))
-            self.connection.execute(update(table).filter_by(**of_empty).values(playbook_id=self.playbook_id))
-        empty._update(key=f"{empty.key} (moving)")
-        self._update(key=empty.key)
-        empty._update(key=self.key)
 
     def _update(self, **columns: object) -> None:
         self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))

@@ -1,0 +1,298 @@
+"""Which project a folder belongs to: hooks, commands, the MCP server and bootstrap agree. docs/which-project.md has the
+same table."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code.transcripts import finding
+from playbook_db.errors import ProjectError
+from playbook_db.mcp_server import start, tools
+from playbook_db.projects import project_key
+from playbook_db.services.playbook import edit
+from playbook_db.services.project import Project, initialize, open_store
+from tests.builders import a_worktree
+from tests.claude_code import running
+from tests.claude_code.running import Client
+from tests.cli.conftest import Playbook
+from tests.transcripts_made_up import a_session
+
+Layout = Callable[[Path], tuple[Path, Path]]  # makes folders; returns where a session starts, and its project
+
+
+def _made(*folders: Path) -> None:
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _repository(base: Path) -> tuple[Path, Path]:
+    _made(base / "repo" / ".git")
+    return base / "repo", base / "repo"
+
+
+def _subfolder(base: Path) -> tuple[Path, Path]:
+    _made(base / "repo" / ".git", base / "repo" / "src" / "api")
+    return base / "repo" / "src" / "api", base / "repo"
+
+
+def _mirrored_subfolder(base: Path) -> tuple[Path, Path]:
+    _made(base / "repo" / ".git", base / "repo" / "api" / ".claude", base / "repo" / "api" / "src")
+    (base / "repo" / "api" / ".claude" / "playbook.json").write_text('{"sections": {}}')
+    return base / "repo" / "api" / "src", base / "repo" / "api"
+
+
+def _initialized_subfolder(base: Path) -> tuple[Path, Path]:
+    _made(base / "repo" / ".git", base / "repo" / "api" / "src")
+    with open_store(settings.database_url()) as store:
+        initialize(Project.in_folder(store, str(base / "repo" / "api")))
+    return base / "repo" / "api" / "src", base / "repo" / "api"
+
+
+def _worktree_inside(base: Path) -> tuple[Path, Path]:
+    _made(base / "repo" / ".claude" / "worktrees")
+    return a_worktree(base / "repo", base / "repo" / ".claude" / "worktrees" / "fix"), base / "repo"
+
+
+def _worktree_outside(base: Path) -> tuple[Path, Path]:
+    _made(linked := a_worktree(base / "repo", base / "repo-fix"))
+    _made(linked / "src")
+    return linked / "src", base / "repo"
+
+
+def _bare_layout(base: Path) -> tuple[Path, Path]:
+    entry, linked = base / "app" / "app.git" / "worktrees" / "main", base / "app" / "main"
+    _made(entry, linked / "src")
+    (base / "app" / "app.git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (entry / "commondir").write_text("../..\n")
+    (entry / "gitdir").write_text(f"{linked}/.git\n")
+    (linked / ".git").write_text(f"gitdir: {entry}\n")
+    return linked / "src", base / "app"
+
+
+def _submodule(base: Path) -> tuple[Path, Path]:
+    _made(base / "outer" / ".git" / "modules" / "inner", base / "outer" / "inner" / "src")
+    (base / "outer" / "inner" / ".git").write_text("gitdir: ../.git/modules/inner\n")
+    return base / "outer" / "inner" / "src", base / "outer" / "inner"
+
+
+def _container(base: Path) -> tuple[Path, Path]:
+    """A mount, whose repository is owned by somebody else and has no commits yet."""
+    _made(base / "workspace" / ".git")
+    (base / "workspace" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return base / "workspace", base / "workspace"
+
+
+def _no_git(base: Path) -> tuple[Path, Path]:
+    _made(base / "notes")
+    return base / "notes", base / "notes"
+
+
+def _below_a_known_folder(base: Path) -> tuple[Path, Path]:
+    _made(base / "notes" / "2026" / "may")
+    return base / "notes" / "2026" / "may", base / "notes"
+
+
+def _home(base: Path) -> tuple[Path, Path]:
+    _made(settings_home := Path(settings.home()), settings_home / ".git")
+    return settings_home, settings_home
+
+
+def _below_home(base: Path) -> tuple[Path, Path]:
+    """The home folder may be a repository, and known: nothing below belongs to it."""
+    _made(Path(settings.home()) / ".git", below := Path(settings.home()) / "scripts")
+    return below, below
+
+
+def _temporary(base: Path) -> tuple[Path, Path]:
+    _made(Path(os.environ["TMPDIR"]) / "try")
+    return Path(os.environ["TMPDIR"]) / "try", Path(os.environ["TMPDIR"]) / "try"
+
+
+def _name_of_two_bytes(base: Path) -> tuple[Path, Path]:
+    """Paths that look alike in the client's folder: over 200 characters, an emoji, and a sibling with another sign."""
+    repo = base / f"my_app {'é' * 50} {'x' * 120} 🙂"
+    _made(repo / ".git", base / repo.name.replace("_", "-") / ".git")
+    return repo, repo
+
+
+LAYOUTS = [
+    _repository, _subfolder, _initialized_subfolder, _mirrored_subfolder, _worktree_inside, _worktree_outside,
+    _bare_layout, _submodule, _container, _no_git, _below_a_known_folder, _home, _below_home,
+    _temporary, _name_of_two_bytes,
+]  # fmt: skip
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client, with an empty database."""
+    return running.a_client(folder, home, is_patient=True)
+
+
+def _kept_transcript(home: Path, name: str, cwd: Path, session: str) -> Path:
+    transcript = a_session()
+    path = home / ".claude" / "projects" / name / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.loads(line) | {"cwd": str(cwd)} for line in transcript.content().splitlines()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_all_ways_to_a_folder_mean_the_same_project(
+    playbook: Playbook,
+    client: Client,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    layout: Layout,
+) -> None:
+    """A session's start and end, a command, the MCP server and bootstrap, all from the same folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    began, belongs_to = layout(tmp_path / "base")
+    with open_store(settings.database_url()) as store:
+        edit.add(Project.in_folder(store, str(belongs_to)), "use uv")
+        for other in (tmp_path / "temporary", home, tmp_path / "base"):
+            if other != belongs_to:
+                other.mkdir(exist_ok=True, parents=True)
+                if layout not in (_no_git, _below_a_known_folder):
+                    edit.add(Project.in_folder(store, str(other)), f"a point of {other.name}")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(began))
+    kept = [_kept_transcript(home, "any-name", began, "s-1"), _kept_transcript(home, "any-name", tmp_path, "s-2")]
+
+    begun = client.inject(cwd=began)
+    client.enqueue(cwd=began)
+    served: list[tuple[str, str]] = []
+    monkeypatch.setattr(start, "serve", lambda url, place, **_: served.append((url, place)))
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.chdir(began)
+    assert start.try_to_serve()
+
+    assert begun.context.count("use uv") == 1
+    assert "a point of" not in begun.context
+    assert client.rows("SELECT p.key, j.folder FROM jobs j JOIN playbooks p ON p.id = j.playbook_id") == [
+        (str(belongs_to), str(began))
+    ]
+    assert playbook("status", "--json").json["project"] == str(belongs_to)
+    assert playbook("--project", str(began), "list").out.startswith("oth-001\t0\t0\tOTHERS\tuse uv")
+    assert project_key(served[0][1]) == str(belongs_to)
+    with open_store(settings.database_url()) as store:
+        assert finding.of_project(store, str(belongs_to)) == [str(kept[0])]
+
+
+@pytest.mark.parametrize("value", [None, "", "~"])
+def test_without_a_home_nothing_is_written(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    """Not into a folder named `~` either. Claude Code's own variable is enough."""
+    if value is None:
+        monkeypatch.delenv("HOME")
+    else:
+        monkeypatch.setenv("HOME", value)
+
+    for command in ("init", "install"):
+        done = playbook(command)
+        assert (done.code, done.out) == (1, "")
+        assert "HOME isn't set to a folder. Set it, or set CLAUDE_CONFIG_DIR." in done.err
+    assert os.listdir() == [".claude"]
+    assert os.listdir(".claude") == []
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(Path.cwd() / "config"))
+    assert playbook("init").code == 0
+
+
+@pytest.mark.slow
+def test_a_path_is_utf_8_whatever_the_locale(playbook: Playbook, tmp_path: Path) -> None:
+    """A folder has one playbook, and an argument arrives as it was typed."""
+    place = tmp_path / "Größe"
+    place.mkdir()
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "playbook_db", "--project", str(place), "add", "use Größe"]
+    subprocess.run(command, env={**os.environ, **locale}, check=True, capture_output=True)
+
+    assert [each["project"] for each in playbook("project", "list", "--json").json] == [str(place)]
+    assert "use Größe" in playbook("--project", str(place), "list").out
+
+
+@pytest.fixture
+def nowhere(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder, where a server was started."""
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.chdir(home)
+    return home
+
+
+def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: Path) -> None:
+    """It answers as the commands do, and names the option."""
+    served = tools.PlaybookTools(settings.database_url(), str(nowhere), "mcp-1")
+
+    with (
+        pytest.raises(ProjectError, match=r"doesn't look like a project.*--project DIR mcp"),
+        served.opened(writes=True),
+    ):
+        raise AssertionError
+    assert playbook("project", "list", "--json").json == []
+
+
+def test_a_server_in_no_project_uses_the_client_s_roots(
+    playbook: Playbook, nowhere: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked before they are known waits."""
+    assert playbook("--project", str(folder), "add", "use uv").code == 0
+    written: list[bytes] = []
+    monkeypatch.setattr(start, "_write", written.append)
+    version = {"protocolVersion": "2025-06-18", "clientInfo": {"name": "x", "version": "1"}}
+    begin = {"method": "initialize", "id": 1, "params": {**version, "capabilities": {"roots": {}}}}
+    call = {"method": "tools/call", "id": 2, "params": {"name": "list", "arguments": {}}}
+    roots = {"id": "playbook-roots", "result": {"roots": [{"uri": "https://x/y"}, {"uri": folder.as_uri()}]}}
+    messages = (begin, {"method": "notifications/initialized"}, call, roots)
+    lines = (json.dumps({"jsonrpc": "2.0", **each}).encode() for each in messages)
+    server = start.LightServer(settings.database_url(), str(nowhere))
+
+    answers = [server.reply(line) for line in start._with_roots(server, lines)]
+
+    assert [json.loads(each)["method"] for each in written] == ["roots/list"]
+    assert b"use uv" in (answers[-1] or b"")
+    assert server.folder == str(folder)
+
+
+@pytest.mark.slow
+def test_a_removed_playbook_is_backed_up_first(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
+    """Only with consent; the folder may be gone."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    playbook("add", "use uv")
+    playbook("--project", str(gone), "add", "use npm")
+    gone.rmdir()
+
+    assert playbook("project", "remove", str(gone)).code == 2
+    done = playbook("project", "remove", str(gone), "--yes", "--json")
+
+    assert done.json["project"] == str(gone)
+    assert Path(done.json["backup"]).is_file()
+    assert [each["project"] for each in playbook("project", "list", "--json").json] == [str(folder)]
+    assert "There is no playbook of" in playbook("project", "remove", str(gone), "--yes").err
+    assert playbook("db", "check").code == 0
+
+
+def test_init_makes_a_project_of_a_subfolder(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the folder where you are, or that you name; its own subfolders belong to it."""
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "api" / "src").mkdir(parents=True)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.chdir(tmp_path / "repo" / "api")
+    before = playbook("status", "--json").json["project"]
+
+    assert playbook("init").out.startswith(f"{tmp_path / 'repo' / 'api'} has 0 key points")
+    monkeypatch.chdir(tmp_path / "repo" / "api" / "src")
+    assert [before, playbook("status", "--json").json["project"]] == [
+        str(tmp_path / "repo"),
+        str(tmp_path / "repo" / "api"),
+    ]
