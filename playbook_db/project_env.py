@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-TESTS = "PLAYBOOK_TEST_COMMANDS"  # the output of these commands is trusted
-_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for consent to these, but use the user's own values
+_NOT_AWAITED = (DATABASE,)  # jobs don't wait for consent to these, but use the user's own values
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first one that is set counts
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _WAYS = (  # these decide who gets a transcript; compared in capitals
@@ -152,17 +151,6 @@ def database_url(folder: str) -> str:
     if not value or project_variables(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
     return settings.database_url((env_of(_users_file()) or {}).get(DATABASE) or settings.default_database())
-
-
-def further_tests(folder: str) -> "list[str]":
-    """Return further prefixes of test commands for *folder*: the user's and, with consent, the project's."""
-    project_tests = project_variables(folder).get(TESTS, "")
-    user_tests = os.environ.get(TESTS, "")
-    if project_tests and user_tests == project_tests:  # the project hides the user's own value
-        user_tests = (env_of(_users_file()) or {}).get(TESTS, "")
-    texts = (user_tests, project_tests if project_tests and consent(folder) else "")
-    lines = [line.strip() for text in texts for part in text.split(",") for line in part.splitlines()]
-    return [line for line in dict.fromkeys(lines) if line]
 
 
 def _takes_elsewhere(name: str) -> bool:

@@ -104,7 +104,7 @@ class Member:
         """A session of his has ended: its transcript, for which there is a job."""
         builder = TranscriptBuilder(name)
         for turn in range(turns):
-            builder.user(f"mend bug {turn}, please")
+            builder.user(f"mend bug {turn} first, and say what it was")
             builder.assistant(f"Following [{cites}], I run the tests.")
         path = builder.write(self.home / f"{name}.jsonl")
         with self.own() as own:

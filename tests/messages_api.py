@@ -16,6 +16,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
+from tests import marking
 from tests.messages_cache import PromptCache
 from tests.messages_server import Server
 from tests.messages_wire import Answer, Request, ToolCall, Usage
@@ -46,14 +47,22 @@ class Rule:
         return bool(re.search(self.said, request.last_said) and re.search(self.system, request.system))
 
 
+def _is_for_marks(request: Request) -> bool:
+    return request.is_message and marking.is_asked(f"{request.last_said}{request.system}{request.body}")
+
+
 class MessagesApi:
     """The server; it listens from `with` on. The first rule that fits gives the answer, else "Done.".
 
-    With a `cache` the answers tell the tokens that it makes of each request; they are else as scripted.
+    With a `cache` the answers tell the tokens that it makes of each request; they are else as scripted. Who asks which
+    lessons are risky is answered `marks`, or else that none is; these requests are in `marked` alone.
     """
 
-    def __init__(self, *rules: Rule | Scripted, cache: PromptCache | None = None) -> None:
+    def __init__(
+        self, *rules: Rule | Scripted, cache: PromptCache | None = None, marks: Scripted | None = None
+    ) -> None:
         self._cache = cache
+        self._marks = marks
         made = [rule if isinstance(rule, Rule) else Rule(rule) for rule in rules]
         self._rules = [*made, Rule("Done.")]
         self._used = [0] * len(self._rules)
@@ -74,8 +83,12 @@ class MessagesApi:
             return list(self._requests)
 
     def messages(self) -> list[Request]:
-        """The requests for a message, oldest first."""
-        return [request for request in self.requests if request.is_message]
+        """The requests for a message, oldest first, without those for marks."""
+        return [request for request in self.requests if request.is_message and not _is_for_marks(request)]
+
+    def marked(self) -> list[Request]:
+        """The requests for marks of risk, oldest first."""
+        return [request for request in self.requests if _is_for_marks(request)]
 
     def outward(self) -> list[str]:
         """Where a client wanted to go through us as a proxy."""
@@ -84,7 +97,9 @@ class MessagesApi:
     def wait_for(self, wanted: Callable[[list[Request]], Any], timeout_s: float = 300.0) -> bool:
         """Wait until *wanted* is true of the requests for a message; whether it came true in time."""
         with self._news:
-            return self._news.wait_for(lambda: bool(wanted([r for r in self._requests if r.is_message])), timeout_s)
+            return self._news.wait_for(
+                lambda: bool(wanted([r for r in self._requests if r.is_message and not _is_for_marks(r)])), timeout_s
+            )
 
     def _take(self, request: Request) -> int:
         """Remember *request*; its number, from 1."""
@@ -95,10 +110,13 @@ class MessagesApi:
 
     def _answer_to(self, request: Request) -> Answer:
         """What is answered to *request*; its rule is used once."""
-        with self._news:
-            places = [place for place, rule in enumerate(self._rules) if self._is_usable(place, rule, request)]
-            self._used[places[0]] += 1
-        scripted = self._rules[places[0]].answer
+        if _is_for_marks(request):
+            scripted: Scripted = self._marks or marking.marks(request.last_said)
+        else:
+            with self._news:
+                places = [place for place, rule in enumerate(self._rules) if self._is_usable(place, rule, request)]
+                self._used[places[0]] += 1
+            scripted = self._rules[places[0]].answer
         said = scripted(request) if callable(scripted) else scripted
         answer = Answer(said) if isinstance(said, str) else said
         return answer if self._cache is None else replace(answer, usage=self._cache.take(request))

@@ -5,6 +5,7 @@ data (tests/sessions/).
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,13 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
+from tests import marking
 from tests.sessions_made_up import PROJECT, SampleSession
 from tests.transcripts_made_up import TranscriptBuilder, a_call
 
 COMMITTED_AT = "2026-11-19T10:00:00Z"  # before the sessions begin
 _GIT = ("git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgsign=false")
+_FOLDER = re.compile(r"/[^\s'\"]*/\d\d-[a-z-]+/")
 _DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
 
 
@@ -66,18 +69,28 @@ class Play:
         return self.session.name
 
 
+def is_risky(text: str) -> bool | None:
+    """Whether a reader marked *text* as risky; None if nobody marked it. The folder of a whole transcript's project
+    isn't part of the text."""
+    return marking.by_hand().get(_FOLDER.sub(f"{PROJECT}/", text))
+
+
 @dataclass
 class ObedientModel:
-    """A model that says of each session what stands with it; it counts how often it is asked."""
+    """A model that says of each session what stands with it; it counts how often it is asked. It marks the texts as a
+    reader did, and leaves out those that nobody marked."""
 
     session: SampleSession
     asked: int = 0
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reflector's or the curator's answer."""
+        """The answer as reflector, as curator, or as the one who marks texts."""
         self.asked += 1
-        is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
-        text = self.session.reflection() if is_reflector else self.session.curation()
+        question = f"{prompt.system}{prompt.text}{prompt.schema}"
+        if marking.is_asked(question):
+            text = marking.marks(prompt.text, is_risky)
+        else:
+            text = self.session.reflection() if "bullet_tags" in question else self.session.curation()
         return Reply(text, None, is_cut=False, usage=Usage(10, 10, 0, 0.0), model="obedient", duration_ms=1)
 
 

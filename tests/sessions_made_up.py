@@ -50,7 +50,7 @@ class SampleSession:
         ]
         lessons = [
             {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "", "evidence": quotes}
-            for text, quotes in self.lessons
+            for text, quotes in self.lessons or [("See the operations.", [])][: len(self.operations)]
         ]
         return json.dumps({"analysis": "Here is what I learned.", "bullet_tags": tags, "lessons": lessons})
 

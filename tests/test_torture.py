@@ -119,7 +119,7 @@ def test_on_a_full_disk_each_session_is_learned_from_once_or_told_that_it_may_no
     """Full from the install, the first start or the first end on, with some sessions killed."""
     found = full_disk.run(tmp_path, lives=4, seed=11)
     if not found.lives:
-        pytest.skip("NOT SEEN: nothing can be mounted here, so no disk can be filled")
+        pytest.skip("NOT HERE: nothing can be mounted here, so no disk can be filled")
 
     assert (found.lives, set(found.full_from.values())) == (4, {1})
     assert found.learned > found.killed > 0

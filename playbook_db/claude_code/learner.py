@@ -14,7 +14,7 @@ from playbook_db import project_env
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import Transcript, began_at
+from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
 from playbook_db.domain.trust.outcomes import NOTHING
@@ -170,7 +170,7 @@ def _reader(folder: str, source: Transcript, at: Cursor, secrets: frozenset[str]
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)
 
-    files = ProjectFiles.of(folder, began_at(source.path))
+    files = ProjectFiles.of(folder)
     reader = ChunkReader(source, CHUNK_CHARS, redact=clean, files=files)
     if at.is_new:
         relatives = at.relatives()

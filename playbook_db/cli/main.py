@@ -38,6 +38,7 @@ _GROUPS = {
         "show": ("look.listing", "Show one key point in full, or one revision."),
         "render": ("look.listing", "Print the text that goes into a prompt."),
         "why": ("learn", "Show a key point's history: sessions, votes, edits."),
+        "session": ("look.session", "Show what a session taught, and what didn't count and why."),
         "sessions": ("learn", "List sessions, what was learned from each, and what it cost."),
         "stats": ("look.stats", "Show statistics on points, votes, learning and cost."),
         "sql": ("look.sql", "Query the database in SQL."),

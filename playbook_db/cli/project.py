@@ -74,7 +74,7 @@ def ignore(off: bool) -> None:
 def trust(off: bool, yes: bool) -> None:
     """Use the addresses and programs that the project sets.
 
-    In its settings, a project can set a model's address, programs, a database or test commands. First you see the
+    In its settings, a project can set a model's address, programs or a database. First you see the
     values and are asked, because your key and transcripts go to that address. Until then, nothing is learned if the
     project sets an address but no key. If a value changes, you are asked again. Without a terminal it needs --yes.
     """

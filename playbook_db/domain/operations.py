@@ -4,7 +4,7 @@ An item that breaks a rule is skipped with a reason. The other items still count
 reflector specifications; for UPDATE, contract, section 4.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import (
     MAX_NAME_LENGTH,
     KeyPoint,
+    Playbook,
     Skipped,
     Vote,
     normalised,
@@ -112,6 +113,15 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
     return votes, _skipped(raw or [], lambda _, item: votes.append(_vote(item, tag_key)))
 
 
+def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
+    """Return the reflector's *tags* as one list for each of the *playbooks*: the project's and the user's own."""
+    split: list[list[Any]] = [[] for _ in playbooks]
+    for tag in tags:
+        is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
+        split[-1 if is_users and playbooks[-1].points else 0].append(tag)
+    return split
+
+
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
     """Add *votes* to the counters of the draft's points. A `neutral` vote changes no counter.
 
@@ -141,9 +151,9 @@ def is_harmful(point: KeyPoint) -> bool:
     return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
 
 
-def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]:
-    """Retire all harmful points except those with *spared* names. Return the retired points in canonical order."""
-    pruned = tuple(point for point in draft.points() if is_harmful(point) and point.name not in spared)
+def prune(draft: Draft) -> tuple[KeyPoint, ...]:
+    """Retire all harmful points. Return the retired points in canonical order."""
+    pruned = tuple(point for point in draft.points() if is_harmful(point))
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
     return pruned

@@ -150,7 +150,6 @@ class Vote:
     """A vote for the point `name`. Its `tag` is helpful, harmful or neutral. `matched`: the point is live.
 
     `ignored`: the session was shown the point but didn't follow it, and so had trouble. `evidence` is from the session.
-    A harmful vote that `is_weak` is counted, but lowers, rests or retires the point only after a person agrees.
     """
 
     name: str
@@ -159,7 +158,6 @@ class Vote:
     matched: bool = True
     ignored: bool = False
     evidence: tuple[Evidence, ...] = ()
-    is_weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,11 +80,8 @@ class Reflection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the session taught nothing: it has no lesson, and no point helped or harmed."""
-        tags = (tag.get("tag") for tag in self.tags if isinstance(tag, dict))
-        return (
-            self.has_lessons and not self.lessons and not any(str(tag).strip().lower() in _WEIGHTS[1:] for tag in tags)
-        )
+        """Whether the session taught nothing but votes, so that the curator has no question."""
+        return self.has_lessons and not self.lessons
 
 
 def reflect(

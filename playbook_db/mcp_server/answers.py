@@ -57,7 +57,7 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[s
 def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", notes: "Sequence[str]" = ()) -> str:
     """Return a point and its history as text."""
     from playbook_db.domain.times import local
-    from playbook_db.domain.trust.evidence import FETCHED
+    from playbook_db.domain.trust.evidence import OUTSIDE
 
     lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else "")]
     lines += [life.totals.in_words] if life.totals.in_words else []
@@ -67,7 +67,7 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
         what = f"{event.kind} into {event.successor}" if event.successor else event.kind
         detail = f": {shortened(event.text)}" if event.text else ""
         lines.append(f"r{event.revision}, {local(event.time)}, {prompt_text.one_line(by)}: {what}{detail}")
-        known = [each for each in event.evidence if each.trust != FETCHED]  # no quotes of web pages
+        known = [each for each in event.evidence if each.trust != OUTSIDE]  # no quotes of web pages
         lines += [f'    "{shortened(each.quote)}" ({each.trust})' for each in known]
     return answer_of(lines, notes)
 

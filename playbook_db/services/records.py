@@ -210,7 +210,7 @@ def log_record(revision: "revision_log.LoggedRevision") -> Record:
         "undoes": revision.undoes._asdict() if revision.undoes else None,
         "undone_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
-        **_fields(revision, "skipped", "neutral_votes", "unmatched_votes", "keys", "cost_usd"),
+        **_fields(revision, "skipped", "uncounted_votes", "neutral_votes", "unmatched_votes", "keys", "cost_usd"),
     }
 
 
@@ -321,6 +321,15 @@ def _key_record(change: "diff.KeyChange") -> Record:
 def session_record(session: "quick_sql.SessionSummary") -> Record:
     """The lessons from a session and their cost (`sessions`)."""
     return _record(session, session_id="session")
+
+
+def lessons_record(lessons: "history.SessionLessons") -> Record:
+    """What a session taught (`session`): its revisions, newest first, and its proposals that wait."""
+    details = lessons.details
+    return session_record(details.session) | {
+        "revisions": [full_revision_record(each) for each in details.revisions],
+        "waiting": [proposal_record(each) for each in lessons.waiting],
+    }
 
 
 def team_status_record(status: "team.TeamStatus") -> Record:

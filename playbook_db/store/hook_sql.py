@@ -81,7 +81,7 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
 MOST_NEW = 1000  # points that `learned_points` reads
 # All points, newest first, each with a flag: whether learning added it.
 NEWEST_POINTS = """
-SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn'
+SELECT k.created_in, coalesce(r.session_id, ''), k.text, k.retired_in IS NULL AND r.source = 'learn'
 FROM key_points AS k
 CROSS JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
 WHERE k.playbook_id = :playbook_id ORDER BY k.id DESC
@@ -368,15 +368,15 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
 
 
 def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
-    """Return the name and text of each live point that learning added after the revision *since*, newest first. Read
-    only the MOST_NEW newest points: more would slow down a hook."""
+    """Return the session and the text of each live point that learning added after the revision *since*, newest first.
+    Read only the MOST_NEW newest points: more would slow down a hook."""
     points = []
     rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id})
-    for number, (created_in, name, text, is_learned) in enumerate(rows):
+    for number, (created_in, session, text, is_learned) in enumerate(rows):
         if created_in <= since or number == MOST_NEW:
             break
         if is_learned:
-            points.append((name, text))
+            points.append((session, text))
     return points
 
 

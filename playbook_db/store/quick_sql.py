@@ -123,13 +123,25 @@ MERGED_FILES = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
 
-# The last revision that learning made, and how many changes of each kind it made.
+# The session that was learned from last: the changes of each kind that it made, and how many of its proposals wait.
 LAST_LEARNED = """
-SELECT r.number, r.time, r.session_id, c.kind, count(c.kind) FROM revisions AS r
-LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
-WHERE r.playbook_id = :playbook_id AND r.number = (
-    SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id AND l.source = 'learn')
-GROUP BY r.number, r.time, r.session_id, c.kind
+SELECT f.session_id, f.time, (
+    SELECT count(*) FROM proposals AS o
+    WHERE o.playbook_id = :playbook_id AND o.state = 'waiting' AND o.session_id = f.session_id
+), c.kind, count(c.kind)
+FROM (
+    SELECT session_id, time FROM (
+        SELECT session_id, finished_at AS time FROM reflections
+        WHERE playbook_id = :playbook_id AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1) AS finished
+    UNION ALL
+    SELECT session_id, time FROM (
+        SELECT session_id, time FROM revisions
+        WHERE playbook_id = :playbook_id AND source = 'learn' ORDER BY number DESC LIMIT 1) AS revised
+    ORDER BY time DESC LIMIT 1
+) AS f
+LEFT JOIN revisions AS r ON r.playbook_id = :playbook_id AND r.session_id = f.session_id AND r.source = 'learn'
+LEFT JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = r.number
+GROUP BY f.session_id, f.time, c.kind
 """
 
 # The live point that was learned last.
@@ -206,8 +218,6 @@ STORED = PROJECT.replace("p.key = :key", "p.id = :playbook_id")
 
 LAST_REVISION = "SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id"
 
-# Whether a vote is weak. A quote can't contain this text, as JSON escapes its quotation marks.
-IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision

@@ -77,7 +77,9 @@ SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message,
         WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.point_id IS NULL
     ) END AS unmatched_votes,
     (SELECT count(*) FROM skipped_operations AS o
-     WHERE o.playbook_id = :playbook_id AND o.revision = r.number) AS skipped,
+     WHERE o.playbook_id = :playbook_id AND o.revision = r.number AND substr(o.reason, 1, 8) <> 'a note: ') AS skipped,
+    (SELECT count(*) FROM skipped_operations AS o
+     WHERE o.playbook_id = :playbook_id AND o.revision = r.number AND substr(o.reason, 1, 8) = 'a note: ') AS notes,
     (SELECT sum(f.cost_usd) FROM reflections AS f
      WHERE f.playbook_id = :playbook_id AND f.revision = r.number) AS cost_usd,
     r.undoes_from, r.undoes_to, r.header, CASE WHEN r.header IS NOT NULL THEN (
@@ -125,9 +127,9 @@ class LoggedRevision(NamedTuple):
     """A revision and its changes.
 
     `role` is the login at the server, or None in a file. `unmatched_votes` named no live point; it is None in the log
-    of one point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision.
-    `undoes` are the revisions that this revision undid. `keys` are the top-level keys of the file that it changed.
-    `counts` counts all changes by kind; `changes` has only the first ones.
+    of one point. `uncounted_votes` have a note with the reason. `cost_usd` is None if no price is known. `undone_in` is
+    the undo in force that undid the revision. `undoes` are the revisions that this revision undid. `keys` are the
+    top-level keys of the file that it changed. `counts` counts all changes by kind; `changes` has only the first ones.
     """
 
     number: int
@@ -141,6 +143,7 @@ class LoggedRevision(NamedTuple):
     neutral_votes: int
     unmatched_votes: int | None
     skipped: int
+    uncounted_votes: int
     cost_usd: float | None
     undoes: RevisionRange | None
     keys: tuple[str, ...]

@@ -17,7 +17,7 @@ from playbook_db.domain.merging.diff import compare_words
 from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
-from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
+from playbook_db.domain.trust.evidence import IN_WORDS, OUTSIDE
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionResult
 
@@ -148,6 +148,8 @@ def operation_in_words(text: str) -> str:
     except (TypeError, ValueError):
         return text
     names = ", ".join(named_points(fields, str(fields.get("type"))))
+    if "tag" in fields:
+        return f"a {fields['tag']} vote on {fields.get('name')}: {fields.get('rationale') or 'no reason given'}"
     kind = _OPERATIONS.get(str(fields.get("type")).upper(), "an unknown operation")
     others = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str) and name not in _NAMES]
     return "; ".join([f"{kind} {names}".strip(), *others])
@@ -167,7 +169,7 @@ def templates() -> Environment:
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
     environment.filters["compared"] = compare_words
-    environment.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])
+    environment.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[OUTSIDE])
     return environment
 
 

@@ -333,7 +333,7 @@ def test_a_database_that_cannot_be_used_is_left_as_it_is(client: Client, kind: s
     assert str(client.database) in line
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 @pytest.mark.parametrize(("path", "mode"), [("database", 0o000), ("database", 0o444), ("data", 0o500)])
 def test_without_permission_the_job_is_in_the_spool_or_the_log_says_why(client: Client, path: str, mode: int) -> None:
     """Never lost without a word."""

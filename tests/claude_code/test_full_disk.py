@@ -23,7 +23,7 @@ def came_of(folder: Path, home: Path) -> Callable[[Callable[[Client], Any]], Any
     def play(scenario: Callable[[Client], Any]) -> Any:
         printed = small_disks.run_module(full_disk.__name__, scenario.__name__, str(folder), str(home))
         if printed is None:
-            pytest.skip("NOT SEEN: nothing can be mounted here, so no disk can be filled")
+            pytest.skip("NOT HERE: nothing can be mounted here, so no disk can be filled")
         return json.loads(printed)
 
     return play

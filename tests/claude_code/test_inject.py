@@ -426,7 +426,7 @@ def test_another_program_s_database_is_not_called_an_older_one_of_ours(client: C
     assert "no such table" in line
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_database_without_permission_is_left_as_it_is(client: Client, mode: int) -> None:
     """One that can't be read gives silence and a line in the log; one that can't be written may still be told."""

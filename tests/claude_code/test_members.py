@@ -109,7 +109,7 @@ def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: 
 def test_a_proposal_that_waits_is_told_in_a_members_first_session(client: Client, team: Team) -> None:
     """Unlike the lessons that the team has already learned."""
     with team.database.write(NAME) as book:
-        book.add_proposal({"text": "a page said"}, "ADD", (), "fetched", "s1")
+        book.add_proposal({"text": "a page said"}, "ADD", (), "outside", "s1")
     team.fetch()
 
     assert client.inject().message == "playbook: 1 proposal waits: playbook review"

@@ -19,6 +19,9 @@ from tests.docs import pictures
 
 pytestmark = pytest.mark.slow  # starts processes
 
+SESSION = "5f1c2e1a"
+UNDO = f"playbook undo --session {SESSION}"
+
 
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
@@ -33,7 +36,7 @@ def _learn(client: Client, *texts: str) -> None:
     with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-        book.commit("learn", "learned", origin=RevisionOrigin("5f1c2e1a"))
+        book.commit("learn", "learned", origin=RevisionOrigin(SESSION))
 
 
 def _job(client: Client, state: str, error: str, finished_at: str = "") -> None:
@@ -54,9 +57,9 @@ def test_what_the_last_sessions_taught_is_told_once(client: Client) -> None:
     fourth = client.inject()
 
     assert (first.message, third.message) == ("", "")
-    assert second.message == 'playbook: learned "say why" [oth-002]'
+    assert second.message == f'playbook: learned 1 point ("say why"); {UNDO}'
     assert "say why" in second.context
-    assert fourth.message == 'playbook: learned "run the tests" [oth-004] and 1 more (playbook log)'
+    assert fourth.message == f'playbook: learned 2 points ("run the tests" and 1 more); {UNDO}'
 
 
 def test_the_readme_shows_the_line_as_it_is(client: Client) -> None:
@@ -97,7 +100,10 @@ def test_the_first_session_is_told_more_urgent_things_in_its_place(client: Clien
     client.change("UPDATE jobs SET error = NULL")
     _learn(client, "say why")
 
-    assert [client.inject().message for _ in range(2)] == ['playbook: learned "say why" [oth-002]', ""]
+    assert [client.inject().message for _ in range(2)] == [
+        f'playbook: learned 1 point ("say why"); {UNDO}',
+        "",
+    ]
 
 
 def test_the_setting_switches_the_first_line_off_for_good(client: Client) -> None:
@@ -118,9 +124,9 @@ def test_a_long_text_is_cut_and_can_not_steer_the_terminal(client: Client) -> No
 
     message = client.inject().message
 
-    assert message.startswith('playbook: learned "clear\ufffd[2J <\\/system-reminder> word ')
-    assert message.endswith('word ..." [oth-002]')
-    assert len(message) < 160
+    assert message.startswith('playbook: learned 1 point ("clear\ufffd[2J <\\/system-reminder> word ')
+    assert message.endswith(f'word ..."); {UNDO}')
+    assert len(message) < 190
 
 
 def test_what_was_taken_back_or_only_voted_on_is_no_news(client: Client) -> None:
@@ -168,7 +174,7 @@ def test_a_setting_of_claude_code_switches_it_off(client: Client) -> None:
     assert (done.message, "say why" in done.context) == ("", True)
     assert client.inject().message == ""
     _learn(client, "run the tests")
-    assert client.inject().message == 'playbook: learned "run the tests" [oth-003]'
+    assert client.inject().message == f'playbook: learned 1 point ("run the tests"); {UNDO}'
 
 
 def test_why_learning_waits_is_told_each_time_and_before_what_was_learned(client: Client) -> None:
@@ -205,7 +211,7 @@ def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Clie
     def propose(*texts: str, decided: int = 0, key: str = project_key(str(client.folder))) -> str:
         with open_store(f"sqlite:///{client.database}") as store, store.write(key) as book:
             for text in texts:
-                book.add_proposal({"text": text}, "ADD", (), "fetched", "s1")
+                book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
             if decided:
                 book.decide([decided], "rejected", "ann", None)
         done = client.inject()
@@ -216,11 +222,11 @@ def test_what_waits_for_a_person_is_told_once_for_each_new_proposal(client: Clie
     assert propose("a page said") == "playbook: 1 proposal waits: playbook review"
     assert propose() == ""
     _learn(client, "say why")
-    assert propose("a page said more") == 'playbook: learned "say why" [oth-002]; 2 proposals wait: playbook review'
+    assert propose("a page said more") == f'playbook: learned 1 point ("say why"), 2 wait; {UNDO}'
     assert propose(decided=2) == ""
     assert propose("a page goes on", decided=1) == "playbook: 1 proposal waits: playbook review"
     _learn(client, "say how")
-    assert propose() == 'playbook: learned "say how" [oth-003]'
+    assert propose() == f'playbook: learned 1 point ("say how"); {UNDO}'
     assert propose("a page in another project", key=USER_KEY) == "playbook: 2 proposals wait: playbook review"
     assert propose() == ""
 
@@ -232,7 +238,9 @@ def test_a_session_that_could_not_be_learned_from_is_told_once(client: Client) -
 
     told = [client.inject().message for _ in range(2)]
 
-    assert told[0] == 'playbook: learned "say why" [oth-002]; 1 session could not be learned from (playbook jobs)'
+    assert (
+        told[0] == f'playbook: learned 1 point ("say why"); {UNDO}; 1 session could not be learned from (playbook jobs)'
+    )
     assert told[1] == ""
 
 

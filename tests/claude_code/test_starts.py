@@ -137,7 +137,7 @@ def test_an_end_that_is_not_learned_from_takes_the_record_away(
     assert client.rows("SELECT * FROM jobs") == []
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 def test_an_end_that_can_not_be_kept_leaves_the_record(client: Client) -> None:
     """The session is found later."""
     client.inject()

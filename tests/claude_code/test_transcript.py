@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code.transcripts import raw_lines
-from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part, began_at
+from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part
 from tests.builders import json_values
 from tests.reading import read_lines
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
@@ -293,25 +293,6 @@ def test_a_slash_command_ends_with_the_text_that_the_client_made_of_it(path: Pat
     built.user_blocks({"type": "text", "text": "use uv"})
 
     assert [part.user_text for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
-
-
-def test_a_session_began_with_its_first_entry(path: Path) -> None:
-    """That of a subagent with its session's: its files may be younger; 0 if no line tells."""
-    built = TranscriptBuilder()
-    built.housekeeping()
-    built.raw("broken")
-    built.user("go", timestamp="2026-11-20T10:00:00.000Z")
-    built.user("on", timestamp="2026-11-20T11:00:00.000Z")
-    agents = path.with_suffix("") / "subagents"
-    agents.mkdir(parents=True)
-    later = TranscriptBuilder(agent_id="a0")
-    later.user("look", timestamp="2026-11-20T10:30:00.000Z")
-    agent = later.write(agents / "agent-a0.jsonl")
-
-    assert began_at(agent) == 1_795_170_600.0
-    assert began_at(built.write(path)) == began_at(agent) == 1_795_168_800.0
-    path.write_bytes(b"{}\n")
-    assert began_at(str(path)) == 0
 
 
 # --- lines and offsets ---

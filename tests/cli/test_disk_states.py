@@ -194,7 +194,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
     (folder / "claude").chmod(0o755)
     namespace = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-m", "-U", "-r"]
     if shutil.which("unshare") is None:
-        pytest.skip("NOT SEEN: no unshare here, so nothing can be mounted")
+        pytest.skip("NOT HERE: no unshare here, so nothing can be mounted")
     writes = [["add", "another"], learn, restore]
     commands = (*_READS, ["sql", "SELECT text FROM live_key_points"], ["jobs"], ["db", "check"], *writes)
 
@@ -203,7 +203,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
         input=json.dumps(commands), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if "CalledProcessError" in done.stderr and "'mount'" in done.stderr:
-        pytest.skip(f"NOT SEEN: nothing can be mounted here: {done.stderr[-300:]}")
+        pytest.skip(f"NOT HERE: nothing can be mounted here: {done.stderr[-300:]}")
 
     ended = json.loads(done.stdout)
     for command in map(" ".join, writes):
@@ -219,7 +219,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path, home: Path) -> None:
     """As on a disk that takes nothing."""
     client = running.a_client(folder, home, is_patient=True)

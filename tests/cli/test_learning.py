@@ -49,7 +49,7 @@ def sessions_folder(folder: Path) -> Path:
 def _session(path: Path, *said: str, minutes_old: int = 0, cited: str = "[pat-001]") -> str:
     built = TranscriptBuilder(path.stem)
     for text in said:
-        built.user(text)
+        built.user(f"{text} first, and say what it was")
         built.assistant(f"Following {cited}.")
     path.parent.mkdir(parents=True, exist_ok=True)
     built.write(path)
@@ -83,7 +83,7 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
         second = playbook("learn", os.path.relpath(path))
         assert len(api.messages()) == 2
 
-    assert (first.code, first.out) == (0, f"learned from 1 chunk, 240 tokens; revisions of {Path.cwd()}: 2\n")
+    assert (first.code, first.out) == (0, f"learned from 1 chunk, 360 tokens; revisions of {Path.cwd()}: 2\n")
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 
@@ -385,14 +385,18 @@ def test_why_tells_a_points_whole_life(
 ) -> None:
     """Votes with reason and session, edits, and what it was merged from or went into."""
     update = {"type": "UPDATE", "target_id": "pat-001", "text": "run the fast tests first"}
-    merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "run the fast tests, then all"}
+    merge = {
+        "type": "MERGE",
+        "source_ids": ["pat-001", "pat-002"],
+        "merged_text": "run the fast tests first, all in the end",
+    }
     with open_store(settings.database_url()) as store:
         edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
     voted = reflection(("pat-001", "helpful"), ("pat-002", "harmful"))
     was_cited = "[pat-001, pat-002]"
     with MessagesApi(*answers(voted, curation(update)), *answers(reflection(), curation(merge))) as api:
         model_at(api, monkeypatch)
-        playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug", cited=was_cited))
+        playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug first, in the end", cited=was_cited))
     with MessagesApi(*answers(reflection(), curation(merge))) as api:
         model_at(api, monkeypatch)
         playbook("learn", _session(tmp_path / "s-2.jsonl", "and another"))
@@ -433,7 +437,7 @@ def test_what_counts_nothing_is_on_record(
     assert "a note: the session was neither shown pat-002 nor cited it, so it can't judge it" in shown
     assert '"tag": "harmful"' in shown
     assert playbook("show", "pat-002", "--json").json["harmful"] == 0
-    assert [(one["place"], one["trust"]) for one in proposed["evidence"]] == [("", "fetched")]
+    assert [(one["place"], one["trust"]) for one in proposed["evidence"]] == [("", "outside")]
     assert "use pnpm" not in playbook("list").out
 
 

@@ -138,7 +138,7 @@ def test_what_the_new_folder_s_sessions_proposed_moves_too(
     with open_store(settings.database_url()) as store:
         for of in (str(folder), str(new)):
             with store.write(project_key(of)) as book:
-                book.add_proposal({"text": f"of {of}"}, "ADD", (), "fetched", "s1")
+                book.add_proposal({"text": f"of {of}"}, "ADD", (), "outside", "s1")
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(new))
 
     assert playbook("project", "move", str(folder), str(new)).code == 0

@@ -23,7 +23,7 @@ from playbook_db.store.playbook.proposals import Kind
 from tests.cli.conftest import Playbook, Result, grow_once
 from tests.terminals import read_to_end
 
-PAGE = Evidence("always use uv", "WebFetch https://a.example", "fetched")
+PAGE = Evidence("always use uv", "WebFetch https://a.example", "outside")
 Propose = Callable[..., None]
 
 
@@ -39,7 +39,7 @@ def propose(playbook: Playbook, folder: Path) -> Propose:
 
     def add(kind: Kind, session: str = "s1", evidence: tuple[Evidence, ...] = (PAGE,), **operation: Any) -> None:
         with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-            assert book.add_proposal(operation, kind, evidence, "fetched", session)
+            assert book.add_proposal(operation, kind, evidence, "outside", session)
 
     return add
 
@@ -75,11 +75,11 @@ def test_what_is_proposed_changes_nothing_and_is_listed(five: Propose, playbook:
     assert records[1]["targets"] == ["pat-001"]
     assert records[1]["points"][0]["text"] == "Use pip"
     assert records[1]["evidence"] == [
-        {"quote": "always use uv", "place": "WebFetch https://a.example", "trust": "fetched"}
+        {"quote": "always use uv", "place": "WebFetch https://a.example", "trust": "outside"}
     ]
     assert listed.out == playbook("review").out
     assert listed.out.splitlines()[0].split("\t") == [
-        "p1", "ADD to MISTAKES TO AVOID", "fetched", "1", "Never force-push",
+        "p1", "ADD to MISTAKES TO AVOID", "outside", "1", "Never force-push",
     ]  # fmt: skip
     assert listed.out.splitlines()[4].split("\t")[1] == "VOTE pat-001 harmful"
     assert playbook("list", "--proposed", "--json").json == records
@@ -173,7 +173,7 @@ def test_a_session_neither_sees_nor_decides_them(
 
 def test_a_hostile_text_can_not_steer_the_terminal(propose: Propose, playbook: Playbook) -> None:
     """Escapes, bidi overrides and line breaks, in text, place and session."""
-    evidence = (Evidence("a\x1b[2J\u202eb", "web\x07\nfetch", "fetched"),)
+    evidence = (Evidence("a\x1b[2J\u202eb", "web\x07\nfetch", "outside"),)
     propose("ADD", "\x1b]0;x\x07", evidence, text="one\x1b[2J\u202etwo\nthree\ttab", section="\x1b[31m")
 
     for command in (["review"], ["review", "--json"], ["list", "--proposed"]):
@@ -255,7 +255,7 @@ def test_a_hostile_text_can_not_decide_about_others(
     """Its lines are indented, whatever stands in them, and come back as they were."""
     text = "first\naccept p2 ADD\n# a comment\n\n    indented\n\u2028reject p3\r\nwait p9"
     propose("ADD", text=text)
-    propose("ADD", evidence=(Evidence("x\naccept p1\n    y", "", "fetched"),), text="second", reason="z\naccept p1")
+    propose("ADD", evidence=(Evidence("x\naccept p1\n    y", "", "outside"),), text="second", reason="z\naccept p1")
 
     assert "nothing was decided" in edit("").err
     assert edit("text = text.replace('wait p1', 'accept p1')").code == 0
@@ -287,7 +287,7 @@ def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, m
     assert code == 0
     assert "p2 UPDATE pat-001" in seen
     assert "Use [-pip-]{+uv+}" in re.sub("\x1b\\[[0-9;]*m", "", seen)
-    assert 'evidence: "always use uv" (fetched; WebFetch https://a.example)' in seen
+    assert 'evidence: "always use uv" (from outside; WebFetch https://a.example)' in seen
     assert "now: [pat-002] +0 -0 Test first" in seen
     assert _texts(playbook)["mis-001"] == "Never force-push,.ever"
     assert _texts(playbook)["pat-001"] == "Use uv"

@@ -119,9 +119,9 @@ def told(harbour: Playbook, folder: Path) -> Playbook:
     harbour("retire", "oth-004", "--reason", "no lantern hangs there")
     batch = {"evaluations": [{"name": "oth-002", "rating": "helpful", "rationale": "the lantern was lit by it"}]}
     harbour("apply", "-", stdin=json.dumps(batch))
-    evidence = Evidence("lanterns for all", "WebFetch https://a.example", "fetched")
+    evidence = Evidence("lanterns for all", "WebFetch https://a.example", "outside")
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-        assert book.add_proposal({"type": "ADD", "text": "Buy a lantern"}, "ADD", (evidence,), "fetched", "s1")
+        assert book.add_proposal({"type": "ADD", "text": "Buy a lantern"}, "ADD", (evidence,), "outside", "s1")
     harbour("add", "A lantern needs oil")
     return harbour
 

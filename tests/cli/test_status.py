@@ -99,7 +99,7 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     record = playbook("status", "--json").json
 
     assert "points         3; a session gets 3; at revision 2\n" in told.out
-    assert "revision 2: 2 added\n" in told.out
+    assert ", 2 added: playbook session 5f1c2e1a\n" in told.out
     assert "mirror         kept up to date\n" in told.out
     assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
@@ -145,7 +145,7 @@ def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) ->
     nothing = playbook("status").out
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
         for text in ("one", "two", "three"):
-            book.add_proposal({"text": text}, "ADD", (), "fetched", "s1")
+            book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
         book.decide([2], "rejected", "ann", None)
 
     assert "proposals" not in nothing

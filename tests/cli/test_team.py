@@ -69,7 +69,7 @@ def test_joining_says_that_own_proposals_stay_behind(
     """They are about the points of a playbook that the team's takes the place of."""
     playbook("add", "use uv")
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-        book.add_proposal({"text": "of a page"}, "ADD", (), "fetched", "s1")
+        book.add_proposal({"text": "of a page"}, "ADD", (), "outside", "s1")
 
     joined = playbook("team", "join", team_url, "--as", NAME, "--yes")
 

@@ -201,7 +201,7 @@ def lived(link: Link, shared: Project) -> None:
         book.commit("learn", "learned", votes=votes, origin=RevisionOrigin("session-1"))
     edit.edit(shared, "pat-001", text="run the tests number 0, and say so")
     with shared.store.write(NAME) as book:
-        book.add_proposal({"type": "UPDATE", "target_id": "pat-002", "text": "another"}, "UPDATE", (), "fetched", "s-1")
+        book.add_proposal({"type": "UPDATE", "target_id": "pat-002", "text": "another"}, "UPDATE", (), "outside", "s-1")
     edit.retire(shared, "pat-005")
 
 

@@ -174,13 +174,13 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
 
 def _propose(project: Project) -> None:
     """What two sessions read on pages; one of both was rejected."""
-    read = Evidence("cancel with DELETE", "WebFetch https://hafen.example/api", "fetched")
+    read = Evidence("cancel with DELETE", "WebFetch https://hafen.example/api", "outside")
     cancel = {"type": "ADD", "section": "PROJECT CONTEXT", "text": "Cancel a booking with DELETE /bookings/ID."}
     by_tide = {"type": "UPDATE", "target_id": "ctx-007", "text": "Ask tides.example for the tide times."}
     with project.store.write(project.key, now=_Clock.moment) as book:
         for session in (FOURTH, FIFTH):
-            book.add_proposal(cancel, "ADD", [read], "fetched", session.id)
-        book.add_proposal(by_tide, "UPDATE", (), "fetched", SIXTH.id)
+            book.add_proposal(cancel, "ADD", [read], "outside", session.id)
+        book.add_proposal(by_tide, "UPDATE", (), "outside", SIXTH.id)
         book.decide([2], "rejected", "ann@laptop", None)
 
 

@@ -206,7 +206,7 @@ def _sessions(life: Life, client: Client, monkeypatch: pytest.MonkeyPatch) -> No
     ):
         path = client.transcript.with_name(f"{session}.jsonl")
         built = TranscriptBuilder(session)
-        built.user("mend the bug, please")
+        built.user("mend the bug first, and say what it was")
         built.assistant(f"Following [{cited}], I run the tests.")
         built.write(path)
         client.enqueue(client.end(session_id=session, transcript_path=str(path)))

@@ -5,25 +5,24 @@ import pytest
 from playbook_db.domain.trust.evidence import (
     ASSISTANT,
     ASSISTANTS_WORDS,
-    FETCHED,
-    FILES,
+    HERE,
     MAX_QUOTE_CHARS,
-    TESTS,
+    OUTSIDE,
     USER,
     Evidence,
     Place,
     find_evidence,
-    lowest,
+    read_json,
 )
 
 SAID = Place(USER, "the user", "No, we use pnpm here - never “npm”.")
 RUN = Place(
-    TESTS,
+    HERE,
     "Bash: pytest -q",
     "collected 3 items\n\n\x1b[31mE   assert 1 ==\n     2\x1b[0m\n[... 90 characters left out ...]\n1 failed, 2 passed",
 )
-FILE = Place(FILES, "Read: a.py", "12\tdef total(cart):\n13\t    return round(cart)")
-PAGE = Place(FETCHED, "WebFetch: https://docs.example", "def total(cart): is usual. 1 failed, 2 passed is bad.")
+FILE = Place(HERE, "Read: a.py", "12\tdef total(cart):\n13\t    return round(cart)")
+PAGE = Place(OUTSIDE, "WebFetch: https://docs.example", "def total(cart): is usual. 1 failed, 2 passed is bad.")
 PLACES = (SAID, RUN, FILE)
 
 
@@ -59,16 +58,16 @@ def test_quote_is_found_however_it_is_set(quote: str, place: Place) -> None:
         "...",
     ],
 )
-def test_what_stands_nowhere_is_fetched(quote: str) -> None:
+def test_what_stands_nowhere_is_from_outside(quote: str) -> None:
     """Nor is what stands anywhere a proof: a few characters, or pieces out of order and of several places."""
-    assert find_evidence([quote], PLACES) == [Evidence(quote, "", FETCHED)]
+    assert find_evidence([quote], PLACES) == [Evidence(quote, "", OUTSIDE)]
 
 
-def test_quote_in_a_better_and_in_a_fetched_place_is_fetched() -> None:
+def test_quote_in_a_better_and_in_a_page_is_the_pages() -> None:
     """A page may have been first."""
     quotes = ["1 failed, 2 passed", "def total(cart)", "return round(cart)"]
 
-    assert [one.trust for one in find_evidence(quotes, (*PLACES, PAGE))] == [FETCHED, FETCHED, FILES]
+    assert [one.trust for one in find_evidence(quotes, (*PLACES, PAGE))] == [OUTSIDE, OUTSIDE, HERE]
     assert find_evidence(["def total(cart)"], (PAGE, FILE))[0].place == PAGE.label
 
 
@@ -77,14 +76,17 @@ def test_assistants_words_are_no_evidence_but_named() -> None:
     own = Place(ASSISTANT, ASSISTANTS_WORDS, "I think that we use pnpm here, and yarn there.")
     found = find_evidence(["we use pnpm here", "and yarn there"], (own, *PLACES))
 
-    assert [(one.trust, one.source) for one in found] == [(USER, "the user's words"), (FETCHED, ASSISTANTS_WORDS)]
-    assert find_evidence(["1 failed, 2 passed"], PLACES)[0].source == "tests or builds; Bash: pytest -q"
-    assert find_evidence(["never said"], PLACES)[0].source == "fetched; in no place of the session"
+    assert [(one.trust, one.source) for one in found] == [(USER, "the user's words"), (OUTSIDE, ASSISTANTS_WORDS)]
+    assert find_evidence(["1 failed, 2 passed"], PLACES)[0].source == "seen here; Bash: pytest -q"
+    assert find_evidence(["never said"], PLACES)[0].source == "in no place of the session"
 
 
-def test_short_word_counts_where_it_is_all_that_was_said() -> None:
-    """Users are brief."""
-    assert find_evidence(["uv!"], [Place(USER, "the user", "uv!")])[0].trust == USER
+def test_short_word_counts_if_it_is_all_that_the_user_said() -> None:
+    """Users are brief; programs print "Done." for anything."""
+    (said,) = find_evidence(["Down."], [Place(USER, "the user", "Down.")])
+    (printed,) = find_evidence(["Done."], [Place(HERE, "Bash: make", "Done.")])
+
+    assert (said.trust, said.is_found, printed.is_found) == (USER, True, False)
     assert find_evidence(["请用 uv 安装"], [Place(USER, "the user", "不,请用 uv 安装,谢谢")])[0].trust == USER
 
 
@@ -96,10 +98,8 @@ def test_quote_is_kept_short_and_blank_ones_are_not() -> None:
     assert long[0].quote.endswith("…")
 
 
-def test_lesson_takes_the_lowest_class_of_its_evidence() -> None:
-    """One genuine quote among others makes no lesson; no evidence at all is the lowest."""
-    mixed = find_evidence(["we use pnpm here", "1 failed, 2 passed"], PLACES)
+def test_stored_evidence_may_have_earlier_names_of_classes() -> None:
+    """Of the versions before."""
+    texts = [f'[{{"quote": "q", "place": "p", "trust": "{trust}"}}]' for trust in ("tests", "files", "fetched", "user")]
 
-    assert lowest(mixed) == TESTS
-    assert lowest(find_evidence(["we use pnpm here", "never said"], PLACES)) == FETCHED
-    assert lowest([]) == FETCHED
+    assert [read_json(text)[0].trust for text in texts] == [HERE, HERE, OUTSIDE, USER]

@@ -1,21 +1,24 @@
 """What counts of what the models say: by what the session had, and by where its evidence stands."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from playbook_db.domain.operations import split_tags
 from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Place
-from playbook_db.domain.trust.judging import JudgedOperations, Review, judge_operations, judge_tags, split_tags
+from playbook_db.domain.trust.judging import (
+    JudgedOperations,
+    Review,
+    judge_operations,
+    judge_tags,
+    texts_to_mark,
+)
 
 _USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
-_TESTS = Place("tests", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")
-_PAGE = Place("fetched", "WebFetch: https://example.org", "The library returns 409 where two bookings clash at night.")
-_NOTE = "The schema comes first, then its tests."
-_FILE = Place("files", "NOTES.md", f"# How we work\n{_NOTE}")
-_SHELL = Place("fetched", "Bash: git push", "Everything up-to-date")
+_TESTS = Place("seen", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")
+_PAGE = Place("outside", "WebFetch: https://example.org", "The library returns 409 where two bookings clash at night.")
 _PLAYBOOK = playbook_of(
     [
         KeyPoint("pat-001", "run the tests first", SLUG_SECTIONS["pat"]),
@@ -59,68 +62,16 @@ def test_a_vote_keeps_its_evidence_and_whether_the_point_was_ignored() -> None:
     assert [(one.quote, one.place, one.trust) for one in vote.evidence] == [(_WISH, "the user", "user")]
 
 
-@pytest.mark.parametrize(
-    ("evidence", "read"),
-    [((), []), ((_CLASH,), []), (("a line that is nowhere in it",), []), ((_WISH,), [_PAGE])],
-    ids=["none", "a test's", "made up", "beside a page"],
-)
-def test_a_harmful_vote_counts_by_the_users_words_alone(evidence: tuple[str, ...], read: list[Place]) -> None:
-    """Otherwise it is proposed."""
-    judged = judge_tags(
-        _PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, [_USER, _TESTS, *read], "fetched"
-    )
+def test_a_harmful_vote_that_does_not_count_is_proposed_and_a_helpful_one_noted() -> None:
+    """Each with the reason."""
+    tags = [_tag("pat-001", "harmful", _CLASH), _tag("pat-002", "helpful", _NIGHT)]
+
+    judged = judge_tags(_PLAYBOOK, tags, {"pat-001", "pat-002"}, [_USER, _TESTS, _PAGE], "fetched")
 
     assert not judged.votes
-    assert [(each.operation["type"], each.operation["name"]) for each in judged.proposed] == [("VOTE", "pat-001")]
-
-
-@pytest.mark.parametrize(
-    ("evidence", "read", "review", "counts"),
-    [
-        ((_NOTE,), [], "fetched", True),
-        ((_NOTE, _WISH), [_SHELL], "fetched", True),
-        ((_NOTE, _CLASH), [], "fetched", False),
-        ((_NOTE, "a line that is nowhere in it"), [], "fetched", False),
-        ((_NOTE,), [_PAGE], "fetched", False),
-        ((_NOTE,), [replace(_SHELL, text="pat-001 is wrong")], "fetched", False),
-        ((_NOTE,), [replace(_SHELL, text=_NOTE)], "fetched", False),
-        ((_NOTE,), [], "all", False),
-    ],
-    ids=["files", "beside the user", "beside a test", "made up", "a page", "the name", "said elsewhere", "all asked"],
-)
-def test_a_harmful_vote_by_files_counts_as_a_weak_one(
-    evidence: tuple[str, ...], read: list[Place], review: Review, counts: bool
-) -> None:
-    """Otherwise it is proposed: with a test or a text from outside, if a fetched text names the point or the words."""
-    places = [_USER, _TESTS, _FILE, *read]
-
-    judged = judge_tags(_PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, places, review)
-
-    assert [vote.is_weak for vote in judged.votes] == [True] * counts
-    assert len(judged.proposed) == (not counts)
-
-
-def test_only_harmful_votes_by_files_are_weak() -> None:
-    """Neither helpful ones nor those by the user's words, nor any where the user wants no review."""
-    tags = [_tag("pat-001", "harmful", _WISH), _tag("pat-002", "helpful", _NOTE)]
-    had, places = {"pat-001", "pat-002"}, [_USER, _FILE]
-
-    asked = judge_tags(_PLAYBOOK, tags, had, places, "fetched")
-    unasked = judge_tags(_PLAYBOOK, [_tag("pat-001", "harmful", _NOTE)], had, places, "none")
-
-    assert [vote.is_weak for vote in (*asked.votes, *unasked.votes)] == [False, False, False]
-
-
-def test_a_helpful_vote_needs_evidence_where_the_session_read_pages() -> None:
-    """A page may say of any point that it helped."""
-    tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful", _CLASH)]
-    had = {"pat-001", "pat-002"}
-
-    with_pages, without = (judge_tags(_PLAYBOOK, tags, had, each, "fetched") for each in ([_TESTS, _PAGE], [_TESTS]))
-
-    assert [vote.name for vote in with_pages.votes] == ["pat-002"]
-    assert len(with_pages.notes) == 1
-    assert [vote.name for vote in without.votes] == ["pat-001", "pat-002"]
+    ((operation, trust),) = [(each.operation, each.trust) for each in judged.proposed]
+    assert (operation["name"], operation["doubt"], trust) == ("pat-001", f"the session read {_PAGE.label}", "outside")
+    assert [note.reason for note in judged.notes] == ["a note: a quote is from outside"]
 
 
 def test_what_is_no_tag_is_a_note_and_spoils_nothing() -> None:
@@ -137,55 +88,48 @@ _ADD = {"type": "ADD", "text": "Run make reset-db before the tests.", "section":
 
 
 @pytest.mark.parametrize(
-    "operation",
+    ("operation", "quote", "counts"),
     [
-        _ADD,
-        {"type": "UPDATE", "target_id": "pat-001", "text": "run the tests twice"},
+        (_ADD, _WISH, True),
+        (_ADD, _CLASH, False),
+        ({"type": "UPDATE", "target_id": "pat-001", "text": "reset the db twice"}, _WISH, True),
+        ({"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "pytest goes ahead"}, _CLASH, False),
+        ({"type": "MERGE", "source_ids": ["pat-001", "pat-003"], "merged_text": "run the tests first"}, "", True),
+        ({"type": "DELETE", "target_id": "pat-004", "reason": "no use"}, "Please mend the booking clash", True),
+        ({"type": "DELETE", "target_id": "pat-001", "reason": "no use"}, _CLASH, False),
     ],
-    ids=lambda operation: operation["type"],
 )
-def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -> None:
-    """Whatever it is; without any, it is proposed."""
-    places = [_USER, _TESTS]
-    good, bad, none = (
-        _judged(_PLAYBOOK, [{**operation, "evidence": quotes}], [*places, *read], "fetched")
-        for quotes, read in (([_CLASH], []), ([_CLASH, _NIGHT], [_PAGE]), ([], []))
-    )
+def test_an_operation_counts_by_its_evidence(operation: dict[str, Any], quote: str, *, counts: bool) -> None:
+    """Or waits, with the reason. Points that say the same may become one without any."""
+    same = KeyPoint("pat-003", "Tests first: run", SLUG_SECTIONS["pat"])
+    playbook = playbook_of([*_PLAYBOOK.points, same, KeyPoint("pat-004", "bookings clash", SLUG_SECTIONS["pat"])])
 
-    assert good.counting == [{**operation, "evidence": [_CLASH]}]
-    assert [one.trust for one in good.evidence[0]] == ["tests"]
-    assert not good.proposed
-    for judged in (bad, none):
-        assert not judged.counting
-        ((proposed, trust),) = [(dict(each.operation), each.trust) for each in judged.proposed]
-        assert ({**operation, "doubt": proposed["doubt"]}, "fetched") == (proposed, trust)
+    judged = _judged(playbook, [{**operation, "evidence": [quote]}], [_USER, _TESTS], "fetched")
+
+    assert len(judged.counting) == counts
+    assert [bool(each.operation["doubt"]) for each in judged.proposed] == [True] * (not counts)
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "tests first"},
-        {"type": "DELETE", "target_id": "pat-001", "reason": "no use"},
-    ],
-    ids=lambda operation: operation["type"],
-)
-def test_what_takes_points_away_counts_by_the_users_words_alone(operation: dict[str, Any]) -> None:
-    """Where nothing was fetched; a page can have a test fail, or the user complain."""
-    for quotes, read, counts in (
-        ([_WISH], [], True),
-        ([_WISH], [_PAGE], False),
-        ([_CLASH], [], False),
-        ([_WISH, _CLASH], [], False),
-    ):
-        judged = _judged(_PLAYBOOK, [{**operation, "evidence": quotes}], [_USER, _TESTS, *read], "fetched")
+def test_a_text_that_is_risky_or_has_no_mark_waits_and_says_so() -> None:
+    """What waits anyway is no question. Nobody asks for marks if a person reviews all or nothing."""
+    texts = ["make reset-db first", "make reset-db as root", "make reset-db last", "clashes are fine"]
+    raw = [{**_ADD, "text": text, "evidence": [_WISH]} for text in texts]
+    unmarked = judge_operations([_PLAYBOOK], raw, [_USER], "fetched")
+    marks = {texts[0]: False, texts[1]: True}
 
-        assert bool(judged.counting) is counts
-        assert bool(judged.proposed) is not counts
+    (judged,) = judge_operations([_PLAYBOOK], raw, [_USER], "fetched", marks)
+
+    assert texts_to_mark(unmarked) == texts[:3]
+    assert [each["text"] for each in judged.counting] == texts[:1]
+    assert [(each.operation["text"], each.operation["doubt"]) for each in judged.proposed][:2] == [
+        (texts[1], "marked as risky"), (texts[2], "not checked for risk yet"),
+    ]  # fmt: skip
+    assert len(judge_operations([_PLAYBOOK], raw, [_USER], "none", {})[0].counting) == 4
 
 
 def test_review_may_be_asked_for_all_or_nothing() -> None:
     """As the user sets it."""
-    trusted, bare = {**_ADD, "evidence": [_CLASH]}, {**_ADD, "text": "another thing", "evidence": []}
+    trusted, bare = {**_ADD, "evidence": [_WISH]}, {**_ADD, "text": "another thing", "evidence": []}
 
     everything, nothing = (_judged(_PLAYBOOK, [trusted, bare], [_USER, _TESTS], review) for review in ("all", "none"))
 
@@ -199,7 +143,7 @@ def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
         {"type": "DELETE", "target_id": "pat-404", "evidence": []},
         {**_ADD, "text": "Run the tests first.", "evidence": []},
         "nonsense",
-        *[{**_ADD, "text": f"thing {number}", "evidence": [_CLASH]} for number in range(9)],
+        *[{**_ADD, "text": f"reset {number}", "evidence": [_WISH]} for number in range(9)],
     ]
 
     judged = _judged(_PLAYBOOK, operations, [_USER, _TESTS], "fetched")
@@ -228,33 +172,13 @@ def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> 
 
 
 def test_a_vote_is_judged_by_the_points_text() -> None:
-    """Beside a page, evidence has to speak of it."""
+    """Beside a page, evidence has to be about it."""
     places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
-    playbook = playbook_of([KeyPoint("pat-001", "a booking never clashes", SLUG_SECTIONS["pat"])])
+    playbook = playbook_of([KeyPoint("pat-001", "a booking never collides", SLUG_SECTIONS["pat"])])
     for quote, counts in ((about, True), (_CLASH, False)):
         vote = _tag("pat-001", "helpful", quote)
 
         assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts
-
-
-def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
-    """Where the evidence is the user's own, so that it alone wouldn't tell."""
-    operation = {"type": "ADD", "text": _NIGHT, "section": "OTHERS", "evidence": ["mend the booking clash"]}
-
-    (proposed,) = _judged(_PLAYBOOK, [operation], [_USER, _PAGE], "fetched").proposed
-
-    assert proposed.evidence[0].trust == "user"
-    assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
-
-
-def test_a_proposal_to_take_a_point_away_says_which_page_has_the_points_words() -> None:
-    """The operation has none of its own."""
-    playbook = playbook_of([KeyPoint("pat-001", _NIGHT, SLUG_SECTIONS["pat"])])
-    removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": ["mend the booking clash"]}
-
-    (proposed,) = _judged(playbook, [removal], [_USER, _PAGE], "fetched").proposed
-
-    assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
 
 
 _OWN = Playbook((KeyPoint("upref-001", "answer briefly", SLUG_SECTIONS["pref"]),), is_users=True)
@@ -262,7 +186,7 @@ _OWN = Playbook((KeyPoint("upref-001", "answer briefly", SLUG_SECTIONS["pref"]),
 
 @pytest.mark.parametrize(
     ("quotes", "is_own"), [([_WISH], True), ([_CLASH], False), ([_WISH, _CLASH], True), ([], False)],
-    ids=["the user's words", "a test's", "both, where the user's carry it", "none"],
+    ids=["the user's words", "a test's", "both", "none"],
 )  # fmt: skip
 def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_own: bool) -> None:
     """What rests on anything else is for the project, by its rules."""

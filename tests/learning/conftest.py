@@ -54,7 +54,7 @@ def curation(*operations: dict[str, Any], reasoning: str = "It was missing.") ->
 def answers(reflected: Any, curated: Any) -> tuple[Rule, Rule]:
     """The rules for a reflector and a curator; what lacks evidence quotes the user's first words."""
     return (
-        Rule(quoting(reflected), when=is_reflector),
+        Rule(quoting(reflected, curated), when=is_reflector),
         Rule(quoting(curated), when=lambda request: not is_reflector(request)),
     )
 
@@ -92,7 +92,7 @@ def show_all(project: Project, session_id: str = "s-1") -> None:
 def transcript(tmp_path: Path) -> str:
     """A short session that cites the point."""
     session = TranscriptBuilder("s-1")
-    session.user("mend the bug, please")
+    session.user("mend the bug first, and say what it was")
     session.assistant("Following [pat-001], I run the tests.")
     session.run("pytest -q", "3 passed")
     session.user("thank you")

@@ -52,7 +52,7 @@ def test_votes_and_operations_become_one_revision(
     assert [change.kind for change in revision.changes] == ["vote", "add"]
     asked = api.messages()
     assert len(asked) == 2
-    assert "mend the bug, please" in asked[0].last_said
+    assert "mend the bug first, and say what it was" in asked[0].last_said
     assert "3 passed" in asked[0].last_said
     assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
     assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
@@ -65,7 +65,7 @@ def test_a_point_that_a_session_makes_harmful_leaves_with_its_vote(
     for _ in range(2):
         edit.vote(learner_project, "pat-001", "harmful")
     session = TranscriptBuilder("s-1")
-    session.user("mend the bug, please")
+    session.user("mend the bug first, and say what it was")
     session.assistant("Following [pat-001], I run the tests.")
     with MessagesApi(*answers(reflection(("pat-001", "harmful")), curation())) as api:
         summary = learn_transcript(learner_project, session.write(tmp_path / "s-1.jsonl"), model_at(api, monkeypatch))
@@ -133,13 +133,13 @@ def test_a_curator_that_fails_does_not_ask_the_reflector_again(
     ("lessons", "tag", "calls"),
     [
         ([], "neutral", 1),
-        ([], "helpful", 2),
-        ([], "Harmful ", 2),
+        ([], "helpful", 1),
+        ([], "Harmful ", 1),
         ([{"text": "say why"}], "neutral", 2),
         (None, "neutral", 2),
     ],
 )
-def test_the_curator_is_not_asked_about_a_session_that_taught_nothing(
+def test_the_curator_is_not_asked_if_there_is_no_lesson(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, lessons: Any, tag: str, calls: int
 ) -> None:
     """A reflector that wasn't asked for lessons, as by an older template, may have found some."""
@@ -439,7 +439,7 @@ def test_what_asking_took_is_kept_with_each_call(
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
     (session,) = history.sessions(learner_project)
-    assert (session.session_id, session.revisions, session.calls) == ("s-1", 1, 2)
+    assert (session.session_id, session.revisions, session.calls) == ("s-1", 1, 3)
     assert session.tokens > 0
     with learner_project.store.snapshot() as connection:
         rows = connection.exec_driver_sql(

@@ -32,7 +32,7 @@ def test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for
         for number in range(3):
             assert "pat-001" in playbook("render", *url).out.split("## ", 1)[1]
             session = TranscriptBuilder(f"s-{number}")
-            session.user("mend the bug, please")
+            session.user("mend the bug first, and say what it was")
             session.assistant(f"Following [pat-001], I run the tests: attempt {number}.")
             learn_transcript(learner_project, session.write(tmp_path / f"s-{number}.jsonl"), model)
 

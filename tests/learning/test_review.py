@@ -71,7 +71,7 @@ def test_a_page_s_lesson_waits_until_a_person_accepts_it(known: Project, learn: 
 
     items = review.waiting(known)
     assert [(item.proposal.kind, item.proposal.sessions, item.proposal.trust) for item in items] == [
-        ("VOTE", 2, "fetched"), ("ADD", 2, "fetched"),
+        ("VOTE", 2, "outside"), ("ADD", 2, "outside"),
     ]  # fmt: skip
     assert "docs.example" in items[1].proposal.evidence[0].place
     assert _texts(known) == ["Never round"]

@@ -17,34 +17,17 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.project import Project
 from playbook_db.store.engine import Store
-from tests import playing
+from tests import marking, playing
 from tests.sessions_made_up import PROJECT
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
 FOLDER = Path(__file__).parents[1] / "sessions" / "seventh"
 SESSIONS: Mapping[str, Mapping[str, Any]] = json.loads((FOLDER / "expected.json").read_text())
 POINTS = ("Release with just ship", "Run the tests with pytest", "Ask before a deploy")
-_OF_FILE = "a file that git tracks says it"
-_BENT = "the user said some of these words, and meant something else"
-BY_ITS_OWN_WORDS = {
-    "04-branch-paths": "git tracks files with such names",
-    "06-migration-edit": _OF_FILE,
-    "08-plan-cache": _OF_FILE,
-    "09-escape-tags": _OF_FILE,
-    "12-vendored-note": "a message in the history of a folder that git tracks",
-    "14-git-log-bang": "a message in the history",
-    "17-title-typo": _OF_FILE,
-    "20-plan-reports": _OF_FILE,
-}
-BY_THE_USERS_WORDS = {
-    "05-handover": "the user's rule, with the name of a point that isn't there",
-    "06-migration-edit": _OF_FILE,
-    "08-plan-cache": _OF_FILE,
-    "09-escape-tags": _OF_FILE,
-    "11-unit-tests-vcr": _BENT,
-    "15-deploy-check": _BENT,
-    "18-after-compact": _BENT,
-    "20-plan-reports": _OF_FILE,
+THROUGH = {
+    "05-handover": "a note that names a point which isn't there, without a risk at sight",
+    "08-plan-cache": "a sentence that only says that the user refused something",
+    "20-plan-reports": "a preference without a risk at sight, which a file of the project says",
 }
 
 
@@ -58,7 +41,10 @@ class ObedientModel:
     lessons: Sequence[str] = ()
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reflector's or the curator's answer."""
+        """The answer as reflector, as curator, or as the one who marks texts."""
+        if marking.is_asked(f"{prompt.text}{prompt.schema}"):
+            text = marking.marks(prompt.text, playing.is_risky)
+            return Reply(text, None, is_cut=False, usage=Usage(10, 10, 0, 0.0), model="m", duration_ms=1)
         if "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}":
             texts = self.lessons or [
                 *dict.fromkeys(each for word in self.words for each in _sentences(prompt.text, word))
@@ -139,7 +125,7 @@ def test_what_gets_through_is_listed(database: Store, tmp_path: Path, is_users: 
         assert not any(harmful for _, harmful in after.votes.values()), name
         assert before.texts.keys() <= after.texts.keys()
 
-    assert through == set(BY_THE_USERS_WORDS if is_users else BY_ITS_OWN_WORDS)
+    assert through == set(THROUGH)
 
 
 def test_what_the_person_said_is_learned(database: Store, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, team_server
     assert bob.points() == ["run the tests first", "say what was run"]
     assert bob.work().replicas == 0
     assert [job.state for job in ann.jobs()] == ["done"]
-    assert ann.rows("SELECT count(*) FROM model_calls") == [(2,)]
+    assert ann.rows("SELECT count(*) FROM model_calls") == [(3,)]
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 

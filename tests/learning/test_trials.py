@@ -68,7 +68,7 @@ def test_a_session_that_ignored_a_point_and_then_followed_it_counts_once(
     """However often its transcript is learned from; a later chunk adds to it. A citation follows, too."""
     show_all(project)
     session = TranscriptBuilder("s-1")
-    session.user("mend the bug, please", **LATER)
+    session.user("mend the bug first, and say what it was", **LATER)
     _ran(session, "pytest -x", MISSING, **LATER)
     path = session.write(tmp_path / "s-1.jsonl")
     _learn(project, path, monkeypatch)
@@ -89,12 +89,12 @@ def test_what_happened_before_a_point_was_shown_says_nothing_of_it(
     """The failed call that an error's point answers came before it, though its result is written after it."""
     show_all(project)
     session = TranscriptBuilder("s-1")
-    session.user("mend the bug, please")
+    session.user("mend the bug first, and say what it was")
     session.assistant(a_call("Bash", command="pytest"))
     session.result(MISSING, is_error=True, **LATER)
     _learn(project, session.write(tmp_path / "s-1.jsonl"), monkeypatch)
     other = TranscriptBuilder("s-2")
-    other.user("mend the bug, please", **LATER)
+    other.user("mend the bug first, and say what it was", **LATER)
     _ran(other, "pytest", MISSING, **LATER)
     _learn(project, other.write(tmp_path / "s-2.jsonl"), monkeypatch)
 
@@ -124,7 +124,7 @@ def test_a_chunk_that_fails_to_be_learned_from_leaves_nothing_and_then_counts_on
     show_all(project)
     session = TranscriptBuilder("s-1")
     for _ in range(3):
-        session.user(f"mend the bug, please. {'and so on ' * 100}", **LATER)
+        session.user(f"mend the bug first, and say what it was. {'and so on ' * 100}", **LATER)
         _ran(session, "pytest", MISSING, **LATER)
     path = session.write(tmp_path / "s-1.jsonl")
     unreachable = Rule(Answer("no", status=400), when=lambda request: not is_reflector(request), times=1)
@@ -141,12 +141,16 @@ def test_the_curator_is_told_which_points_were_ignored(
 ) -> None:
     """Since they were last reworded: then a better text may be all that is missing."""
     session = TranscriptBuilder("s-1")
-    session.user("mend the bug, please")
+    session.user("mend the bug first, and say what it was")
     session.assistant("Done.")
     with project.store.write(project.key) as book:
         for name in "abc":
             book.add_trial(2, Trial(ignored=2), session_id=name)
-    lesson = {"kind": "mistake", "text": "run the tests with uv", "evidence": ["mend the bug, please"]}
+    lesson = {
+        "kind": "mistake",
+        "text": "run the tests with uv",
+        "evidence": ["mend the bug first, and say what it was"],
+    }
     reflected = json.dumps({"analysis": "It failed.", "bullet_tags": [], "lessons": [lesson]})
     with MessagesApi(*answers(reflected, curation())) as api:
         learn_transcript(project, session.write(tmp_path / "s-1.jsonl"), model_at(api, monkeypatch))

@@ -139,14 +139,14 @@ def _errands(client: Client, count: int) -> list[dict[str, Any]]:
     events = []
     for number in range(count):
         path = client.transcript.with_name(f"s-{number}.jsonl")
-        _session(path, f"s-{number}", f"errand {number}")
+        _session(path, f"s-{number}", f"errand {number}, a lesson")
         events.append(client.end(session_id=f"s-{number}", transcript_path=str(path)))
     return events
 
 
 def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hook starts a worker, which learns: votes, a new point, the mirror; the job is done, and nothing is told."""
-    _session(client.transcript, running.SESSION, "mend the bug, please")
+    _session(client.transcript, running.SESSION, "mend the bug first, and say what it was")
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         _hooks(client, client.end())
@@ -174,7 +174,7 @@ def test_sessions_with_and_without_the_playbook_are_learned_from_and_compared(
     events = []
     for name in (held, shown):
         path = client.transcript.with_name(f"{name}.jsonl")
-        _session(path, name, "mend the bug, please", *["no, the other one"] * (name == held))
+        _session(path, name, "mend the bug first, and say what it was", *["no, the other one"] * (name == held))
         assert client.inject(client.start(session_id=name), PLAYBOOK_HOLDOUT="0.5").has_context == (name == shown)
         events.append(client.end(session_id=name, transcript_path=str(path)))
     with MessagesApi(*GOOD) as api:
@@ -210,7 +210,7 @@ def test_what_goes_wrong_without_a_point_is_learned_from_and_counted(
     assert not client.remind(client.failure(error, command="pytest -x", session_id=name), **share).has_context
     session = TranscriptBuilder(name)
     later = {"timestamp": "2999-01-01T00:00:00.000Z"}
-    session.user("mend the bug, please", **later)
+    session.user("mend the bug first, and say what it was", **later)
     session.assistant(a_call("Bash", command="pytest -x"), **later)
     session.result(error, is_error=True, **later)
     path = session.write(client.transcript.with_name(f"{name}.jsonl"))
@@ -232,7 +232,7 @@ def test_what_goes_wrong_without_a_point_is_learned_from_and_counted(
 
 def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shown, queued, learned from and mirrored as any other, by hook, worker and command alike."""
-    _session(odd_client.transcript, running.SESSION, "mend the bug, please")
+    _session(odd_client.transcript, running.SESSION, "mend the bug first, and say what it was")
     assert "run the tests first" in odd_client.inject().context
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
@@ -370,7 +370,7 @@ def test_a_job_queued_while_the_worker_ends_is_learnt_from_too(client: Client, m
 def test_no_error_keeps_a_secret(client: Client, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     """An API that repeats the key, and an address with a password: neither is in the database, its backup, the log."""
     key, password = "qzv81kkd0-b1t-x", "h0rse-battery"
-    _session(client.transcript, running.SESSION, "mend the bug, please")
+    _session(client.transcript, running.SESSION, "mend the bug first, and say what it was")
     with MessagesApi(Answer(f"no: x-api-key={key}, Authorization: Bearer {key}", status=status)) as api:
         model_at(api, monkeypatch)
         monkeypatch.setenv("ANTHROPIC_API_KEY", key)
@@ -395,7 +395,7 @@ def test_no_error_keeps_a_secret(client: Client, monkeypatch: pytest.MonkeyPatch
 def test_no_error_keeps_a_secret_that_the_project_brings(client: Client) -> None:
     """Its key is in no environment but that of its own jobs."""
     key = "qzv81kkd0-b1t-x"
-    _session(client.transcript, running.SESSION, "mend the bug, please")
+    _session(client.transcript, running.SESSION, "mend the bug first, and say what it was")
     with MessagesApi(f"no JSON, but {key}") as api:
         env = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": api.url}
         (client.folder / ".claude" / "settings.json").write_text(json.dumps({"env": env}))

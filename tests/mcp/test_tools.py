@@ -88,9 +88,9 @@ def test_texts_go_out_as_data(session: Session) -> None:
 def test_what_a_page_may_have_put_there_is_left_out(session: Session) -> None:
     """Neither proposals nor what was quoted of a page come back to a session."""
     with session.project() as project, project.store.write(project.key) as book:
-        book.add_proposal({"type": "ADD", "text": "pytest zebra"}, "ADD", [], "fetched", "another")
+        book.add_proposal({"type": "ADD", "text": "pytest zebra"}, "ADD", [], "outside", "another")
         point = book.draft["oth-001"]
-        said = tuple(Evidence(quote, "somewhere", trust) for quote, trust in (("quoted", "fetched"), ("typed", "user")))
+        said = tuple(Evidence(quote, "somewhere", trust) for quote, trust in (("quoted", "outside"), ("typed", "user")))
         book.draft.change(replace(point, text="Run pytest narrowly"), kind="edit")
         book.draft.changes[-1:] = [replace(book.draft.changes[-1], evidence=said)]
         book.commit("edit", "edited oth-001")
@@ -134,7 +134,7 @@ def test_what_a_session_writes_waits_for_the_user(session: Session) -> None:
     assert [each.is_error for each in (added, edited, retired)] == [False] * 3
     assert "proposed as p1; nothing has changed yet" in added.text
     assert [(each.kind, each.trust, each.session_id) for each in session.waiting()] == [
-        ("ADD", "user", SESSION), ("UPDATE", "fetched", SESSION), ("DELETE", "fetched", SESSION),
+        ("ADD", "user", SESSION), ("UPDATE", "outside", SESSION), ("DELETE", "outside", SESSION),
     ]  # fmt: skip
     assert session.rows("SELECT count(*) FROM revisions") == [(2,)]
     with session.project() as project:
@@ -267,8 +267,8 @@ def test_only_what_the_session_did_is_taken_back(session: Session) -> None:
     session.ask("add", text="Use uv")
     session.ask("add", text="Use ruff")
     with session.project() as project, project.store.write(project.key) as book:
-        book.add_proposal({"type": "ADD", "text": "Use mypy"}, "ADD", [], "fetched", "another")
-        book.add_proposal({"type": "ADD", "text": "Use uv"}, "ADD", [], "fetched", "another")
+        book.add_proposal({"type": "ADD", "text": "Use mypy"}, "ADD", [], "outside", "another")
+        book.add_proposal({"type": "ADD", "text": "Use uv"}, "ADD", [], "outside", "another")
 
     said = [session.ask("undo", what=what) for what in ("1", "r2", "p3", "p1", "p7", "up1", "; DROP", "", "", "")]
 

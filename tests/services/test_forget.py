@@ -699,7 +699,7 @@ def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> No
 
 def _propose(project: Project, kind: Kind, evidence: str = "no secret", **operation: Any) -> None:
     with project.store.write(project.key) as book:
-        assert book.add_proposal(operation, kind, [Evidence(evidence, "WebFetch", "fetched")], "fetched", "s1")
+        assert book.add_proposal(operation, kind, [Evidence(evidence, "WebFetch", "outside")], "outside", "s1")
 
 
 def _proposed(project: Project) -> list[tuple[str, str, bool]]:

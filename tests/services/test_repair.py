@@ -268,7 +268,7 @@ def test_how_far_it_had_learned_is_saved_so_that_nothing_is_learned_twice(path: 
             book.move_cursor("/t/s.jsonl", reached, session_id="s")
             book.decide([1], "rejected", "ann", None)
             for text in ("what a page said", f"what page {reached} said"):
-                book.add_proposal({"text": text}, "ADD", (), "fetched", f"s{reached}")
+                book.add_proposal({"text": text}, "ADD", (), "outside", f"s{reached}")
 
     learn(10)
     _closed(project)

@@ -583,7 +583,7 @@ def test_each_member_hears_how_many_proposals_wait_and_decides_them(
     bob = new_member("bob")
     bob.join(team_url)
     with ann.shared() as project, project.store.write(project.key) as book:
-        book.add_proposal({"text": "what a page said"}, "ADD", (), "fetched", "s-1")
+        book.add_proposal({"text": "what a page said"}, "ADD", (), "outside", "s-1")
 
     bob.work()
     with bob.as_him():

@@ -44,7 +44,7 @@ def lived(tmp_path: Path) -> str:
             book.add_trial(1, Trial(True, 2, 1), session_id="a session")
             book.move_cursor("/t/1.jsonl", 99, session_id="a session")
             for text in ("waits", "was rejected"):
-                book.add_proposal({"text": f"it {text} \0"}, "ADD", (), "fetched", "a session")
+                book.add_proposal({"text": f"it {text} \0"}, "ADD", (), "outside", "a session")
             book.decide([2], "rejected", "ann", None)
             live = [point.name for point in book.live_points()]
             book.keep_apart([(live[0], live[1])])

@@ -12,8 +12,8 @@ from playbook_db.services.playbook import review
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionOrigin
 
-PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
-TEST = Evidence("1 failed", "Bash: pytest -q", "tests")
+PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "outside")
+TEST = Evidence("1 failed", "Bash: pytest -q", "seen")
 ADD = {"type": "ADD", "text": "Use uv, not pip", "section": "pat"}
 EACH: list[tuple[Kind, dict[str, Any], dict[str, Any]]] = [
     ("ADD", ADD, {"text": " use UV,  not pip. "}),
@@ -35,7 +35,7 @@ def _propose(
     project: Project, operation: dict[str, Any], kind: Kind = "ADD", session: str | None = "s1", evidence: Any = (PAGE,)
 ) -> Proposal | None:
     with project.store.write(project.key) as book:
-        return book.add_proposal(operation, kind, evidence, "fetched", session)
+        return book.add_proposal(operation, kind, evidence, "outside", session)
 
 
 def _waiting(project: Project) -> list[Proposal]:

@@ -36,7 +36,7 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
     edit.pin(project, "pat-003")
     with project.store.write(project.key) as book:
         for text in ("words of a page", "more words of it"):
-            book.add_proposal({"text": text}, "ADD", (), "fetched", "of a page")
+            book.add_proposal({"text": text}, "ADD", (), "outside", "of a page")
         book.decide([1], "accepted", "ann", 8)
     path = _written(project, tmp_path)
 

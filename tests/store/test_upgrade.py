@@ -331,9 +331,9 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
     assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
 
 
-def test_ranks_leave_weak_votes_out_and_points_that_rested_in_vain_wake(tmp_path: Path) -> None:
+def test_ranks_count_all_votes_and_points_that_rested_in_vain_wake(tmp_path: Path) -> None:
     """Schema 10 ranked by another bound, and let points rest that sessions had been shown 100 times in vain. A point
-    whose last three votes were harmful still rests, if none of them is weak or undone."""
+    whose last three votes were harmful still rests, if none of them was weak then or is undone. All of them rank."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0010.db", path)
     live = "SELECT id, helpful FROM key_points WHERE playbook_id = 1 AND retired_in IS NULL ORDER BY id LIMIT 5"
@@ -360,9 +360,9 @@ def test_ranks_leave_weak_votes_out_and_points_that_rested_in_vain_wake(tmp_path
         after = f"SELECT resting, rank, ({changed_in}) FROM key_points WHERE playbook_id = 1 AND id = :id"
         found = {name: connection.execute(after, {"id": point}).fetchone() for name, (point, _) in points.items()}
     assert [name for name, (resting, *_) in found.items() if resting] == ["harmful"]
-    for name, strong in (("in vain", 0), ("harmful", 3), ("weak", 2)):
+    for name, harmful in (("in vain", 0), ("harmful", 3), ("weak", 3)):
         _, rank, revision = found[name]
-        assert rank == pytest.approx(prompt_text.rank(points[name][1], strong, revision))
+        assert rank == pytest.approx(prompt_text.rank(points[name][1], harmful, revision))
 
 
 def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
@@ -416,3 +416,25 @@ def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path
         counted = connection.execute("SELECT * FROM showings WHERE playbook_id = 1").fetchall()
     assert [(*row[:3], *row[4:]) for row in counted] == [(1, 1, 2, 1, 0, 0, 0), (1, 2, 2, 0, 0, 0, 0)]
     assert maintenance.check_database(f"sqlite:///{path}").problems == ()
+
+
+def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> None:
+    """And keep waiting; quotes with earlier names are read as the new ones."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0012.db", path)
+    said = '[{"quote": "q", "place": "p", "trust": "files"}]'
+    with closing(sqlite3.connect(path)) as connection, connection:
+        ((playbook,),) = connection.execute("SELECT min(id) FROM playbooks")
+        for number, trust in enumerate(("user", "tests", "files", "fetched"), 50):
+            connection.execute(
+                "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, created_at)"
+                " VALUES (?, ?, 'ADD', '{}', ?, ?, '2026')",
+                (playbook, number, said, trust),
+            )
+        ((key,),) = connection.execute("SELECT key FROM playbooks WHERE id = ?", (playbook,))
+    maintenance.upgrade(f"sqlite:///{path}")
+
+    with open_store(f"sqlite:///{path}") as store, store.read(key) as book:
+        waiting = book.waiting_proposals()
+    assert [each.trust for each in waiting] == ["user", "seen", "seen", "outside"]
+    assert {each.evidence[0].trust for each in waiting} == {"seen"}

@@ -38,15 +38,15 @@ _PROPOSED: Sequence[tuple[Kind, str, dict[str, object], tuple[Evidence, ...], st
     (
         "ADD", "", {"text": "Run `pnpm test --run` in CI; without `--run` vitest waits for changes for ever.",
                     "section": "MISTAKES TO AVOID"},
-        (Evidence("the job was ended after 60 minutes; vitest waits for file changes", "Bash: pnpm test", "tests"),
-         Evidence("always pass --run in CI", "the page https://vitest.example/guide/cli", "fetched")),
-        "fetched",
+        (Evidence("the job was ended after 60 minutes; vitest waits for file changes", "Bash: pnpm test", "seen"),
+         Evidence("always pass --run in CI", "the page https://vitest.example/guide/cli", "outside")),
+        "outside",
     ),
     (
         "UPDATE", "Add a database column", {"text": "Add a database column in three releases: nullable with a default "
         "first, then filled by a job in batches of 500, NOT NULL once every row has been filled."},
-        (Evidence("the migration locked `bookings` for four minutes", "Bash: alembic upgrade head", "tests"),),
-        "files",
+        (Evidence("the migration locked `bookings` for four minutes", "Bash: alembic upgrade head", "seen"),),
+        "seen",
     ),
     (
         "DELETE", "Put all prices", {"reason": "Prices are decimals since the new tax rules."},
@@ -54,7 +54,7 @@ _PROPOSED: Sequence[tuple[Kind, str, dict[str, object], tuple[Evidence, ...], st
     ),
     (
         "VOTE", "Return 409", {"tag": "harmful"},
-        (Evidence("the calendar shows 422 now, not 409", "Read: web/src/calendar.ts", "files"),), "files",
+        (Evidence("the calendar shows 422 now, not 409", "Read: web/src/calendar.ts", "seen"),), "seen",
     ),
 )  # fmt: skip
 _NAME_KEYS = {"ADD": "of", "UPDATE": "target_id", "DELETE": "target_id", "VOTE": "name"}

@@ -219,7 +219,7 @@ def _session(book: PlaybookRepository, names: Sequence[str], texts: Sequence[str
     votes, skipped, reflections = list[Vote](), list[Skipped](), list[int]()
     for name, text in zip(names, texts, strict=True):
         said, path = storable(text), as_text(f"/home/ada/{text}.jsonl".replace("\0", ""))
-        evidence = (Evidence(said, said, "fetched"),)
+        evidence = (Evidence(said, said, "outside"),)
         book.draft.change(replace(book.draft[name], text=storable(f"{other} or {text}")), kind="edit", reason=said)
         votes += [Vote(name, "helpful", said, evidence=evidence), Vote(said, "harmful", said)]
         skipped.append(Skipped(len(skipped), {"type": said}, said))
@@ -229,9 +229,9 @@ def _session(book: PlaybookRepository, names: Sequence[str], texts: Sequence[str
         reflections.append(book.add_reflection(key, session_id=said, analysis=said, calls=[call], **given))
         book.add_call(call, session_id=said)
         added = {"type": "ADD", "text": f"Proposed: {said}", "section": said}
-        book.add_proposal(added, "ADD", evidence, "fetched", said)
+        book.add_proposal(added, "ADD", evidence, "outside", said)
         retired = {"type": "DELETE", "target_id": name, "reason": said}
-        book.add_proposal(retired, "DELETE", evidence, "fetched", said)
+        book.add_proposal(retired, "DELETE", evidence, "outside", said)
         job = {"session_id": said, "transcript_path": path, "reason": said}
         jobs.add(book.connection, book.playbook_id, job, now=book.now)
         other = text

@@ -105,7 +105,7 @@ def test_a_search_answers_while_one_types(seen: Seen) -> None:
 def a_proposal(seen: Seen, text: str) -> str:
     """A proposal to add *text*, and its number as it is shown."""
     with seen.project() as project, project.store.write(project.key) as book:
-        made = book.add_proposal({"type": "ADD", "text": text}, "ADD", (), "fetched", "a session")
+        made = book.add_proposal({"type": "ADD", "text": text}, "ADD", (), "outside", "a session")
     assert made is not None
     return f"p{made.id}"
 

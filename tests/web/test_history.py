@@ -19,7 +19,7 @@ from tests.builders import last_revision
 from tests.web.conftest import Answer, SharedPages, Visitor
 
 PATTERNS = "PATTERNS & APPROACHES"
-QUOTE = Evidence("it says: use uv", "WebFetch https://a.example", "fetched")
+QUOTE = Evidence("it says: use uv", "WebFetch https://a.example", "outside")
 
 
 def _seen(answer: Answer) -> str:
@@ -128,7 +128,7 @@ def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
     words = _seen(shared.visitor.see(f"/history/{number}"))
 
     assert "use [-pip-]{+uv+} to install" in words
-    assert "it says: use uv fetched WebFetch https://a.example" in words
+    assert "it says: use uv from outside WebFetch https://a.example" in words
     assert "feed-0001" in words
     assert "learned from a page" in words
     assert "Undo everything learned from this session" in words

@@ -503,7 +503,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     site.do(name, "edit", text="Keep the dim lamp on", section="oth", was=was("Keep the bright lamp on"), was_in="oth")
     with site.project() as project:
         with project.store.write(project.key) as book:
-            quote = Evidence("<i>the lamp was off</i>", "Bash: make test", "tests")
+            quote = Evidence("<i>the lamp was off</i>", "Bash: make test", "seen")
             ballot = [Vote(name, "harmful", "It was <dark>", ignored=True, evidence=(quote,))]
             book.commit("learn", "learned", votes=cast_votes(book.draft, ballot), origin=RevisionOrigin("sess/ion 1"))
             of = {"playbook_id": book.playbook_id, "session_id": "s-lamp", "source": "startup", "revision": 1}
@@ -524,7 +524,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "Keep the <del>bright</del><ins>dim</ins> lamp on" in body
     assert "It was &lt;dark&gt;" in body
     assert "&lt;i&gt;the lamp was off&lt;" in body
-    assert "tests or builds; Bash: make test" in page
+    assert "seen here; Bash: make test" in page
     assert "not followed, which cost the session time" in page
     assert "/sessions/sess%2Fion%201?" in body
     assert f"retire into {target}" in page

@@ -14,7 +14,7 @@ from playbook_db.store.playbook.proposals import Kind
 from tests.builders import last_revision
 from tests.web.conftest import Answer, SharedPages, Visitor, served
 
-PAGE = Evidence("always use uv", "WebFetch https://a.example", "fetched")
+PAGE = Evidence("always use uv", "WebFetch https://a.example", "outside")
 SECTION = "MISTAKES TO AVOID"
 
 
@@ -29,7 +29,7 @@ class Proposals:
         with self.shared.opened() as project:
             place = Project.of_user(project.own.store) if is_users else project
             with place.store.write(place.key) as book:
-                proposal = book.add_proposal(operation, kind, (PAGE,), "fetched", session)
+                proposal = book.add_proposal(operation, kind, (PAGE,), "outside", session)
         assert proposal is not None
         return review.name_of(proposal.id, is_users=is_users)
 
@@ -101,7 +101,7 @@ def test_a_proposal_is_shown_with_all_that_a_person_weighs(proposals: Proposals)
     assert "with <del>pip</del><ins>uv</ins>" in body
     assert "install &lt;b&gt;all" in body
     assert "<b>all" not in body
-    for words in ("faster", "a page asked for this", "always use uv", "WebFetch https://a.example", ">fetched<"):
+    for words in ("faster", "a page asked for this", "always use uv", "WebFetch https://a.example", ">from outside<"):
         assert words in body
     assert "2 sessions, the last s2" in body
     assert re.search(r"data-review[^>]*>.*data-key=\"a\".*data-key=\"r\".*data-key=\"e\"", body, re.S)

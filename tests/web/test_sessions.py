@@ -101,7 +101,7 @@ def _fill(project: Project) -> None:
 
 def _teach(project: Project) -> None:
     """The last session did one of each, and what it said is no markup."""
-    said = (Evidence(SCRIPT, f"tool(Bash) {SCRIPT}", "tests"),)
+    said = (Evidence(SCRIPT, f"tool(Bash) {SCRIPT}", "seen"),)
     with project.store.write(project.key, now=NOW) as book:
         batch = [
             {"type": "ADD", "section": "OTHERS", "text": f"A new one {SCRIPT}"},
@@ -160,7 +160,7 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
     assert answer.status == 200
     assert "<script>alert" not in answer.body
     assert answer.body.count(ESCAPED) >= 7
-    for text in (">added<", ">edited<", ">harmful<", "Skipped operations", "tests or builds", "make check."):
+    for text in (">added<", ">edited<", ">harmful<", "Skipped operations", "seen here", "make check."):
         assert text in answer.body
     assert f"retire none; reason: {ESCAPED}" in answer.body
     assert "type&#34;" not in answer.body

@@ -274,15 +274,19 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
         learned_to, failed_to = marks[:2]
     since = int(learned_to) if learned_to.isdigit() else 0
     points = hook_sql.learned_points(connection, project.id, since=since)
+    waiting = sum([count for count, _ in proposals]) if newest != shown_to else 0
     parts = []
     if points:
-        more = f" and {len(points) - 1} more ({command} log)" if points[1:] else ""
-        parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
+        more = f" and {len(points) - 1} more" if points[1:] else ""
+        waits = f", {waiting} wait{'s' * (waiting == 1)}" if waiting else ""
+        number = f"{len(points)} point{'s' * (len(points) > 1)}"
+        sessions = {session for session, _ in points}
+        way = f"undo --session {sessions.pop()}" if len(sessions) == 1 and "" not in sessions else "log"
+        parts.append(f'learned {number} ("{_cut(points[0][1], _MOST_CHARS)}"{more}){waits}; {command} {way}')
     if failed := len([time for time in failures if time > failed_to]):
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if newest != shown_to:
-        count = sum([count for count, _ in proposals])
-        parts.append(f"{count} proposal{'s wait' if count > 1 else ' waits'}: playbook review")
+    if waiting and not points:
+        parts.append(f"{waiting} proposal{'s wait' if waiting > 1 else ' waits'}: {command} review")
     return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # even if there is no news: it isn't read again
 
 

@@ -27,7 +27,6 @@ VARIABLES = {  # in `env`, with their defaults; a test compares them with module
     "PLAYBOOK_DISABLE": "off",
     "PLAYBOOK_ACTOR": "user and machine, or the session",
     "PLAYBOOK_PRICE_PER_MTOK": "the built-in list of October 2026",
-    "PLAYBOOK_TEST_COMMANDS": "the known tools",
     "PLAYBOOK_CLAUDE": "claude on the PATH",
     "PLAYBOOK_NO_SETUP": "off",
     "PLAYBOOK_EMBEDDER": "none",

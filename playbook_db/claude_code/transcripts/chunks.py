@@ -15,8 +15,7 @@ from playbook_db.claude_code.transcripts.condensing import condense, limit_of, s
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, MESSAGE, Entry, Line, Part, Transcript
 from playbook_db.domain.playbook import name_pattern
-from playbook_db.domain.trust import influence
-from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
+from playbook_db.domain.trust.evidence import OUTSIDE, Place
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act
 from playbook_db.services.learning.asking import Chunk
@@ -207,7 +206,7 @@ class _Writer:
     def outside(self, entry: Entry, limit: int) -> Iterator[Place]:
         """Yield the texts of *entry* that come from outside the project, shortened as in a chunk."""
         known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
-        if any(place.trust in (FETCHED, FILES) for place in known):  # most entries have none
+        if any(map(_is_outside, known)):  # most entries have none
             for section in self.sections(entry, limit):
                 yield from filter(_is_outside, section.places)
 
@@ -273,7 +272,7 @@ def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
 
 
 def _is_outside(place: Place) -> bool:
-    return influence.has_outside([place])
+    return place.trust == OUTSIDE
 
 
 class _Tally:

@@ -1,123 +1,91 @@
 """Deciding how far a part of a transcript can be trusted as evidence. Its author decides that.
 
-The classes are the user, the project's tests and builds, and the project's files. Everything else is fetched. The
-assistant's own words aren't evidence at all.
+The classes are the user, what was seen here, and text from outside, whose author may be a stranger. The assistant's own
+words and the reports of its subagents aren't evidence at all.
 """
 
 import os
+import posixpath
 import re
 
-from playbook_db import projects
 from playbook_db.claude_code.transcripts import own_text
-from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.shell_output import constants, trust_of_output
+from playbook_db.claude_code.transcripts.project_files import DATA, ProjectFiles, has_dependency
 from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
-from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
+from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, HERE, OUTSIDE, USER, Place
 
 MAX_LABEL_CHARS = 80
-_LEAST_CONSTANT = 6  # characters of a text in a command, which its output may repeat
 THE_USER = "the user"
-_NAMING_TOOLS = ("Glob", "LS")  # they print names of files, no content
-_WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
-_FILE_TOOLS = ("Read", "Grep", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", *_NAMING_TOOLS)
-_SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
+_FILE_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead")
+_SHELL_TOOLS = ("Bash", "!", "BashOutput", "TaskOutput", "Monitor")
+_SUBAGENTS = ("Task", "Agent")
+_OWN_TOOLS = frozenset(  # their results say nothing but that they worked, or how they failed
+    ("Write", "Edit", "MultiEdit", "NotebookEdit", "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskStop",
+     "ExitPlanMode", "EnterPlanMode", "EnterWorktree", "AskUserQuestion", "Skill", "ToolSearch", "KillShell")
+)  # fmt: skip
+_BROWSER = re.compile(r"mcp__\w*(?:playwright|puppeteer|chrome|browser)")
+_LOCAL = r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])"
+_LOCAL_URL = re.compile(rf"https?://{_LOCAL}(?:[:/]|$)")
 # A call is named by the first of these fields that it has.
 _LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")
-_OUR_FILE = projects.mirror_path("")
-# A line in a test's output that a dependency wrote: it names a dependency's folder or a package with its version, or
-# something deprecated.
-_FOLDER_OF_OTHERS = (
-    r"(?:node_modules|bower_components|(?:site|dist)-packages|vendor|third[_-]party|external|\.venv|Pods"
-    r"|\.cargo/(?:registry|git)|pkg/mod|\.gradle|\.m2/repository|/usr/(?:lib|include|share)|_deps)[/\\]"
+_NAMING = ("<ide_opened_file>", "<bash-input>")  # texts by the client that only name a file or the user's command
+_PATHS = ("file_path", "notebook_path", "path")
+
+_GIT = r"\bgit\s+(?:-[Cc]\s+\S+\s+|-\S+\s+)*"
+_OTHERS = r"(?:remotes/|refs/|\b(?:upstream|fork)\b|FETCH_HEAD|\bpull/|\bpr/|\bmr/|https?://|git@)"
+# Words of a command that are the assistant's own: a commit's message, a text in a here-document.
+_WRITTEN = re.compile(
+    r"cat\s*<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\b|(?:-\w*m|--message|--body|--title)[= ](?:\"[^\"]*\"|'[^']*')",
+    re.DOTALL | re.MULTILINE,
 )
-_OF_DEPENDENCY = re.compile(
-    rf"{_FOLDER_OF_OTHERS}|^\W*(?:\w+ ){{0,3}}@?[\w./-]+@v?\d+\.\d+[\w.-]*(?::|\s|$)|\b[Dd]eprecat"
+_OUTPUT = r">>?\s*|\btee\s+(?:-a\s+)?"
+# Commands that print texts by other people.
+_PRINTS = re.compile(
+    rf"(?<![\w./-])(?:curl|wget|aria2c|https?|lynx|w3m)\s(?![^|;&\n]*(?:[\s'\"@]|//){_LOCAL}(?:[:/\s'\"]|$))"
+    r"|(?<![\w./-])(?:ssh|scp|rsync|sftp|nc|jira|aws\s+s3|gsutil|dig|nslookup|telnet|pdftotext|exiftool|psql|mysql|mongo\w*"
+    r"|redis-cli|sqlite3|journalctl|notmuch)(?![\w-])"
+    r"|\b(?:gh|glab)\s+(?:api\s|(?:issue|pr|mr|run|release|gist|search|repo)\s+"
+    r"(?!create|checkout|merge|comment|edit|close|ready))"
+    r"|\b(?:npm|pnpm|yarn|cargo|gem|pip3?|poetry|composer|go)\s+(?:view|info|show|search|pack|download|outdated|audit|index)\b"
+    rf"|{_GIT}(?:log|show|blame|shortlog|clone|ls-remote|submodule|notes|tag\s+-n|branch\s+-a)"
+    rf"|{_GIT}diff\b[^|;&\n]*{_OTHERS}|\bFETCH_HEAD\b|\slogs(?=\s|$)|\bbase64\s+-d"
 )
-# A program that a test starts may print advice. A line with a result of a test or a compiler is no advice.
-_ADVICE = re.compile(
-    r"\b(?:always|never|must|should|use|using|enable|disable|set|install|add|skip|prefer|avoid|policy|recommend\w*)\b",
-    re.IGNORECASE,
-)
-_RESULT = re.compile(
-    r"err(?:or|!)|fail|pass|assert|warn|panic|excep|expect|actual|received|undefined|undeclared|unresolved|invalid|missing"
-    r"|mismatch|denied|refused|rejected|timed out|not? (?:such|found|rule)|not exist|can(?:no|')t|could ?n|unable"
-    r"|[\w)\]][:(]\d+|^[^\w\s\[]|^E ",
-    re.IGNORECASE,
-)
-_URL = re.compile(r"\w://")
-_NOTE_OF_DEPENDENCY = re.compile(rf"-->\s*\S*{_FOLDER_OF_OTHERS}")
-# Commands that may bring other commits to the branch, and commands that bring another person's files.
-_GIT = r"\bgit\s+(?:-[Cc]\s+[^\s-]\S*\s+|-(?![Cc]\s)\S+\s+)*"
-_NEW_COMMITS = re.compile(
-    rf"{_GIT}(?:fetch|pull|merge|rebase|cherry-pick|am|commit|checkout|switch|reset|stash|remote)\b|\bgh\s|\bglab\s"
-)
-_FETCHES = re.compile(rf"{_GIT}(?:fetch\s+\S+\s+\w|remote\s+add\b)")
-_CHANGES_BRANCH = re.compile(rf"{_GIT}(?:checkout|switch|merge|rebase|reset|worktree)\b")
+# Commands that bring other people's files into the project.
 _STRANGERS = re.compile(
-    rf"\b(?:gh\s+pr|glab\s+mr)\s+checkout\b|{_GIT}(?:am|apply|cherry-pick)\b"
-    rf"|{_GIT}(?:checkout|switch|merge|rebase|reset|worktree|pull)\b[^\n;&|]*(?:FETCH_HEAD|\bpull/|\bpr/|\bmr/|remotes/"
-    r"|\b(?:origin|upstream|fork)/)|\bpatch\s+-"
+    rf"\b(?:gh\s+pr|glab\s+mr)\s+checkout\b|\bgh\s+run\s+download\b|\bpatch\s+-|{_GIT}(?:am|apply|submodule\s+update)\b"
+    rf"|{_GIT}(?:checkout|switch|merge|rebase|worktree|reset|cherry-pick|pull|fetch)\b[^\n;&|]*{_OTHERS}"
+    rf"|{_GIT}fetch\s+(?!origin\b|-)\w|{_GIT}remote\s+add\b"
 )
+_DOWNLOADS = re.compile(r"\b(?:curl|wget|aria2c|gh|git\s+clone|npm\s+pack|pip3?\s+download|scp|rsync|aws|gsutil)\b")
+_EXTRACTS = re.compile(r"\b(?:unzip|tar\s+-?\w*x|7z\s+x|bsdtar|gunzip)")
+_TARGET = re.compile(
+    rf"(?:\s-\w*[oO]\s*|--output[= ]|{_OUTPUT})([\w./~-]+)|git\s+clone\s+(?:-\S+\s+)*\S+\s+([\w./-]+)"
+    r"|\s(?:-d|-C|-P)\s*([\w./~-]+)"
+)
+_REMOTE_NAME = re.compile(r"\b(?:https?://|git@)[^\s'\"]*?/([\w.-]+?)(?:\.git)?/?(?=[\s'\"?#]|$)")
+_READERS = re.compile(r"(?<![\w./-])(?:cat|head|tail|less|more|bat|sed|awk|e?grep|rg|jq|strings|find|ls|diff)(?![\w-])")
+_ENTERS = re.compile(r"\s*(?:cd|pushd)\s+([\w./~-]+)")
+_FAR_PATH = re.compile(r"(?<![\w.,=:/$}])(~/[\w./@-]+|/(?!dev/|bin/|usr/bin/)[\w.@-]+/[\w./@-]+|\.\./[\w./-]*)")
+_TASK_OUTPUT = re.compile(r"\S*/claude-\d+/\S*")  # the client's files for commands in the background
+_RUNS_INSTALLED = re.compile(r"\S*(?:\bvenv/bin|node_modules/\.bin)/\S*")
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
-    """Return the evidence in *part*, of which the model reads *text*. A part that the client wrote has none. A test's
-    output has two if some of its lines come from a dependency. Call this for all parts in order, because *files*
-    changes with the session."""
+    """Return the evidence in *part*, of which the model reads *text*. A part that the client wrote has none. Call this
+    for all parts in order, because *files* changes with the session."""
     if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
-    if call is None:
+    if call is None or call.tool in _SUBAGENTS:
         return (Place(ASSISTANT, ASSISTANTS_WORDS, text),)
-    _follow(call, files)
-    if call.tool in _SILENT_TOOLS and not part.is_error:
+    files.follow(call.folder)
+    is_naming = call.tool == "a message" and part.text.lstrip().startswith(_NAMING)
+    if is_naming or own_text.is_our_tool(call.tool) or (call.tool in _OWN_TOOLS and not part.is_error):
         return ()
-    for constant in constants(call.inputs.get("command", "")) if call.tool == "Bash" else ():
-        text = text.replace(constant, "") if len(constant) >= _LEAST_CONSTANT else text
-    trust, known = _judged(call, text, files)
-    if trust == FETCHED and call.tool in _WRITING_TOOLS:  # the assistant's own text is no evidence
-        return ()
-    name = label(call, files)
-    if trust in (TESTS, FILES) and files.has_strangers:
-        trust = FETCHED
-    if trust != TESTS:
-        return (Place(trust, name, known),) if trust else ()
-    own, others = _without_strangers_lines(known)
-    return (Place(TESTS, name, own), *([Place(FETCHED, name, others)] if others else []))
-
-
-def _follow(call: ToolCall, files: ProjectFiles) -> None:
-    """Record in *files* the changes that *call* made to the project."""
-    path = next((call.inputs[name] for name in ("file_path", "notebook_path") if name in call.inputs), "")
-    if call.tool in _WRITING_TOOLS and path:
-        files.written.add(os.path.realpath(os.path.join(call.folder, path)))
-    command = call.inputs.get("command", "") if call.tool == "Bash" else ""
-    files.has_new_commits |= _NEW_COMMITS.search(command) is not None
-    files.has_fetched |= _FETCHES.search(command) is not None
-    files.has_strangers |= _STRANGERS.search(command) is not None
-    files.has_strangers |= files.has_fetched and _CHANGES_BRANCH.search(command) is not None
-
-
-def _without_strangers_lines(text: str) -> tuple[str, str]:
-    """Split the output of a test into lines of the project's tests and compilers, and lines of other programs. Indented
-    lines below a dependency's line are the dependency's, too, and so is a whole note about its source."""
-    own: list[str] = []
-    others: list[str] = []
-    for paragraph in text.split("\n\n"):
-        is_note, below = _NOTE_OF_DEPENDENCY.search(paragraph) is not None, 999
-        for line in paragraph.split("\n"):
-            indent = len(line) - len(line.lstrip())
-            if indent <= below:
-                below = indent if _OF_DEPENDENCY.search(line) else 999
-            is_others = is_note or below < 999 or _is_strangers(line)
-            (others if is_others else own).append(line)
-        own.append("")
-    return "\n".join(own), "\n".join(others)
-
-
-def _is_strangers(line: str) -> bool:
-    is_advice = not line[:1].isspace() and _ADVICE.search(line) and not _RESULT.search(line)
-    return bool(is_advice or _URL.search(line))
+    path = next((call.inputs[name] for name in _PATHS if name in call.inputs), ".")
+    trust = _trust(call, path, part.text, files)
+    if command := call.inputs.get("command", ""):  # `echo` prints the assistant's own words
+        text = "\n".join(line for line in text.split("\n") if len(line) < 6 or line.strip() not in command)
+    return (Place(OUTSIDE if files.has_strangers else trust, label(call, files), text),)
 
 
 def label(call: ToolCall, files: ProjectFiles) -> str:
@@ -130,24 +98,57 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 
 
-def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
-    """Return the class of the result of *call* (`""` for our playbook), and the part of *text* that has this class."""
-    if own_text.is_our_tool(call.tool):
-        return "", ""
-    files.read.clear()
-    trust = FETCHED
-    if call.tool == "Bash" and "command" in call.inputs:
-        trust = trust_of_output(call.inputs["command"], files, call.folder)
-    elif call.tool in _FILE_TOOLS:
-        path = next((call.inputs[name] for name in ("file_path", "notebook_path", "path") if name in call.inputs), ".")
-        if path.endswith(_OUR_FILE):
-            return ("" if files.contains(path, call.folder) else FETCHED), text
-        is_own = files.holds if call.tool in _NAMING_TOOLS else files.shows
-        trust = FILES if is_own(path, call.folder) else FETCHED
-    if trust != FILES or not text:
-        return trust, text
-    folders = list(filter(os.path.isdir, files.read))
-    if folders and not files.names_own_only(text, [call.folder, *folders]):
-        return FETCHED, text
-    known = files.known_lines(text, [path for path in files.read if path not in folders])
-    return (FETCHED, text) if known is None else (FILES, known)
+def _trust(call: ToolCall, path: str, text: str, files: ProjectFiles) -> str:
+    """Return the class of the result *text* of *call*. *path* is the file or folder that the call names."""
+    if call.tool in _OWN_TOOLS:
+        return HERE
+    if call.tool in _SHELL_TOOLS:
+        return _trust_of_output(call, files)
+    if _BROWSER.match(call.tool):
+        files.page = call.inputs.get("url") or files.page
+        return HERE if _LOCAL_URL.match(files.page) else OUTSIDE
+    if call.tool not in _FILE_TOOLS or not files.holds(path, call.folder):
+        return OUTSIDE
+    names = (line.split(":")[0] for line in text.splitlines()) if call.tool in ("Grep", "Glob") else ()
+    return OUTSIDE if any(map(has_dependency, names)) else HERE
+
+
+def _trust_of_output(call: ToolCall, files: ProjectFiles) -> str:
+    """Return the class of a command's output, and record in *files* what the command brought."""
+    command = call.inputs.get("command", "")
+    if not command:
+        return OUTSIDE if call.tool in ("Bash", "!") else HERE
+    bare = _TASK_OUTPUT.sub("", _WRITTEN.sub("", command))
+    files.has_strangers |= _STRANGERS.search(bare) is not None
+    entered = _ENTERS.match(bare)
+    folder = posixpath.join(call.folder, os.path.expanduser(entered[1])) if entered else call.folder
+    files.follow(folder)
+    prints = _PRINTS.search(bare) is not None
+    extracts = _EXTRACTS.search(bare) is not None
+    if extracts or (prints and _DOWNLOADS.search(bare)):
+        _record_downloads(bare, folder, files)
+    is_outside = prints or extracts or not files.holds(".", folder) or _reads_others(bare, folder, files)
+    return OUTSIDE if is_outside else HERE
+
+
+def _record_downloads(command: str, folder: str, files: ProjectFiles) -> None:
+    """Record in *files* the targets of *command*, which downloads or extracts something in *folder*."""
+    names = [next(filter(None, match.groups())) for match in _TARGET.finditer(command)]
+    names += [match[1] for match in _REMOTE_NAME.finditer(command)]
+    paths = {posixpath.normpath(posixpath.join(folder, name)) for name in names if not name.startswith("/dev/")}
+    paths = {path for path in paths if files.inside(path, folder) and path not in files.folders}
+    files.downloads |= paths
+    files.has_strangers |= _EXTRACTS.search(command) is not None and not paths
+
+
+def _reads_others(command: str, folder: str, files: ProjectFiles) -> bool:
+    """Return whether *command* shows files that a stranger may have written."""
+    names = "|".join(re.escape(posixpath.basename(path)) for path in files.downloads)
+    if names and re.search(rf"(?<![\w.-])(?:{names})(?![\w-])", command):
+        return True
+    if not _READERS.search(command):
+        return False
+    bare = _RUNS_INSTALLED.sub("", re.sub(rf"(?:{_OUTPUT})\S+", "", command))
+    if DATA.search(bare) or any(map(has_dependency, re.split(r"[\s'\"=]+", bare))):
+        return True
+    return any(not files.holds(match[1], folder) for match in _FAR_PATH.finditer(bare))

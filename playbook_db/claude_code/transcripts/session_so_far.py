@@ -17,7 +17,7 @@ from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
-from playbook_db.domain.trust.evidence import FETCHED, Place
+from playbook_db.domain.trust.evidence import OUTSIDE, Place
 
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
 _PATIENCE_S = 1.0  # until the call is in a transcript
@@ -25,7 +25,7 @@ _RETRY_S = 0.03
 _LATEST = 20  # transcripts; more sessions don't run at once
 _TAIL_BYTES = 4 << 20  # at the end of a transcript, with the calls that are under way
 # For a session whose transcript can't be read: it may have read a web page.
-UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
+UNKNOWN = (Place(OUTSIDE, "what the session read, which isn't known", ""),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """Read the transcripts up to now of the session that makes the call *tool_use* (see `session_of_call`)."""
     session, paths = session_of_call(tool_use, session)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
-    files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
+    files = ProjectFiles.of(folder)
     places: dict[Place, None] = {}
     cited: set[str] = set()
     try:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
@@ -222,20 +221,6 @@ def session_of(path: str) -> str:
     if os.path.basename(folder) == "subagents":
         return as_text(os.path.basename(os.path.dirname(folder)))
     return as_text(name.removesuffix(".jsonl"))
-
-
-def began_at(path: str) -> float:
-    """Return when the session of the transcript at *path* began, in seconds since 1970, or 0 if unknown. For a
-    subagent's transcript, this is the beginning of the whole session. Raises OSError if the file can't be read."""
-    folder = os.path.dirname(path)
-    parent = f"{os.path.dirname(folder)}.jsonl"
-    if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
-        path = parent
-    with open(open_plain(path), "rb") as file:
-        for _, _, raw in islice(raw_lines(file, 0), _FIRST_LINES):
-            with suppress(ValueError):
-                return datetime.fromisoformat(_string((parse(raw) or {}).get("timestamp"))).timestamp()
-    return 0.0
 
 
 def first_prompt(path: str) -> str:

@@ -75,7 +75,7 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool) -> None:
     """Accept or reject what learning proposes.
 
-    A lesson from a web page, or without evidence in its session (trust: fetched), changes nothing until you accept it.
+    A lesson from a web page, or without evidence in its session (trust: outside), changes nothing until you accept it.
     On a terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit.
     Without a terminal, the proposals are only listed, as by `playbook list --proposed`.
 
@@ -270,7 +270,7 @@ def _reasons(item: "ReviewItem") -> Iterator[str]:
         if proposal.operation.get(why):
             yield one_line(f"why: {proposal.operation[why]}")
     if proposal.operation.get("doubt"):
-        yield one_line(f"doubt: {proposal.operation['doubt']}")
+        yield one_line(f"waits because: {proposal.operation['doubt']}")
     for piece in proposal.evidence:
         yield f"evidence: {evidence_line(piece)}"
     if not proposal.evidence:

@@ -156,6 +156,8 @@ def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
         parts.append(f"{count_of(revision.unmatched_votes, 'vote')} ignored: no such point")
     if revision.skipped:
         parts.append(f"{count_of(revision.skipped, 'operation')} skipped")
+    if revision.uncounted_votes:
+        parts.append(f"{count_of(revision.uncounted_votes, 'vote')} not counted: playbook show {revision.number}")
     if revision.keys:
         parts.append(f"keys of the file changed: {', '.join(one_line(repr(key)) for key in revision.keys)}")
     if revision.cost_usd is not None:

@@ -68,9 +68,10 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     if status.learned is None:
         yield "learned last", "nothing yet"
     else:
-        counts = [f"{count} {KINDS[kind]}" for kind, count in status.learned.counts.items()]
-        did = ", ".join(counts) or "nothing changed"
-        yield "learned last", f"{local(status.learned.time)}, revision {status.learned.revision}: {did}"
+        learned = status.learned
+        parts = [f"{count} {KINDS[kind]}" for kind, count in learned.counts.items()] or ["nothing changed"]
+        parts += [f"{learned.waiting} wait{'s' * (learned.waiting == 1)}"] * bool(learned.waiting)
+        yield "learned last", f"{local(learned.time)}, {', '.join(parts)}: playbook session {learned.session_id}"
     if status.proposals:
         yield "proposals", f"{_waiting_in_words(status.proposals)}: playbook review"
     yield from _often_ignored(status)

@@ -1,7 +1,7 @@
 """Evidence: quotes from a session that support a lesson, and how much the source of a quote can be trusted.
 
 The model's claims about a source don't count. A quote gets the class of the place where it is found. If it is found in
-several places, the lowest of their classes counts. A quote that isn't found has the lowest class of all.
+several places, the lowest of their classes counts. A quote that isn't found supports nothing.
 """
 
 import json
@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-# The classes of trust, best first: the user's own words; output of the project's tests, compilers, linters and builds;
-# the project's files; everything else, such as a web page.
-USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
+# The classes of trust, best first: the user's own words; what this machine showed, such as errors, tests and the
+# project's files; text that a stranger may have written, such as a web page.
+USER, HERE, OUTSIDE = TRUST = ("user", "seen", "outside")
 ASSISTANT = "assistant"  # the class of the assistant's own words, which aren't evidence
 ASSISTANTS_WORDS = "the assistant's own words"
-IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
+IN_WORDS = {USER: "the user's words", HERE: "seen here", OUTSIDE: "from outside"}
+_EARLIER_NAMES = {"tests": HERE, "files": HERE, "fetched": OUTSIDE}
 
 MAX_QUOTE_CHARS = 300  # a longer quote is cut
 _LEAST_CHARS = 8  # letters and digits in a quote; texts contain a shorter quote by chance
@@ -47,15 +48,20 @@ class Evidence:
 
     @property
     def kind(self) -> str:
-        """The class of the evidence in words, such as "tests or builds"."""
-        return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[FETCHED])
+        """The class of the evidence in words, such as "seen here"."""
+        return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[OUTSIDE])
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a place has the quote. The assistant's own words are no place."""
+        return self.place not in ("", ASSISTANTS_WORDS)
 
     @property
     def source(self) -> str:
         """The class of the evidence and the label of its place, in words."""
         if self.trust == USER or self.place == self.kind:
             return self.kind
-        return f"{self.kind}; {self.place or 'in no place of the session'}"
+        return f"{self.kind}; {self.place}" if self.place else "in no place of the session"
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
@@ -67,21 +73,17 @@ def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Eviden
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
-def lowest(evidence: Iterable[Evidence]) -> str:
-    """Return the lowest class of trust in *evidence*. Without evidence, return the lowest class of all."""
-    return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
-
-
-def as_json(evidence: Sequence[Evidence], *, is_weak: bool = False) -> str | None:
-    """Encode *evidence* as JSON for the database, or as None if there is none. *is_weak* marks it as a weak vote's."""
-    mark = {"weak": True} if is_weak else {}
-    return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
+def as_json(evidence: Sequence[Evidence]) -> str | None:
+    """Encode *evidence* as JSON for the database, or as None if there is none."""
+    return json.dumps([asdict(each) for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:
-    """Parse *text*, which `as_json` wrote. Fields that an erasure removed become ""."""
+    """Parse *text*, which `as_json` wrote, perhaps with earlier names of classes. Fields that an erasure removed become
+    ""."""
     listed = json.loads(text or "[]")
-    return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
+    rows = ([str(item.get(name, "")) for name in ("quote", "place", "trust")] for item in listed)
+    return tuple(Evidence(quote, place, _EARLIER_NAMES.get(trust, trust)) for quote, place, trust in rows)
 
 
 @lru_cache(maxsize=2)
@@ -94,19 +96,20 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
     excerpt = " ".join(quote.split())
     excerpt = excerpt if len(excerpt) <= MAX_QUOTE_CHARS else excerpt[: MAX_QUOTE_CHARS - 1] + "…"
     pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
-    matches = [place for place, text in zip(places, texts, strict=True) if _holds(text, pieces, place.label)]
+    matches = [place for place, text in zip(places, texts, strict=True) if _holds(place, text, pieces)]
     evidence = [place for place in matches if place.trust != ASSISTANT]
     if not evidence:
-        return Evidence(excerpt, matches[0].label if matches else "", FETCHED)
+        return Evidence(excerpt, matches[0].label if matches else "", OUTSIDE)
     worst = max(evidence, key=lambda place: TRUST.index(place.trust))
     return Evidence(excerpt, worst.label, worst.trust)
 
 
-def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
-    """Return whether *text* contains the *pieces* of a quote in order. The command in *label* may come first."""
-    if pieces == [_bare(text)]:
+def _holds(place: Place, text: str, pieces: Sequence[str]) -> bool:
+    """Return whether *text*, that of *place*, contains the *pieces* of a quote in order. The command in the label may
+    come first. A short quote must be the user's whole message."""
+    if place.trust == USER and pieces == [_bare(text)]:
         return True
-    command = plain(label.partition(": ")[2]).removesuffix("…")
+    command = plain(place.label.partition(": ")[2]).removesuffix("…")
     if command and pieces and pieces[0].startswith(command):
         pieces = [_bare(pieces[0][len(command) :]), *pieces[1:]]
     pieces = [piece for piece in pieces if _weight(piece) >= _LEAST_PIECE]

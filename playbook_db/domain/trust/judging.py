@@ -1,7 +1,7 @@
 """Deciding which votes and operations of the models count, which wait for a person, and which are dropped.
 
-Votes count only for points that the session was shown or cited. A change whose evidence is only a page's words is
-proposed. Votes on the user's own points count like votes on the project's. All other changes to them are proposed.
+Votes count only for points that the session was shown or cited. Changes without good evidence, risky ones, and those to
+the user's own points are proposed. Votes on the user's own points count like votes on the project's.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,20 +12,21 @@ from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 from playbook_db.domain.sections import is_users_name
-from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
-from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
+from playbook_db.domain.trust.evidence import USER, Evidence, Place, find_evidence
+from playbook_db.domain.trust.influence import says_the_same, trust_of, why_vote_waits, why_waits
 
 Review = Literal["fetched", "all", "none"]  # the changes that a person must review
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
 _VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
-_NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on nothing better"
+RISKY, UNMARKED = "marked as risky", "not checked for risk yet"  # why an operation waits
+_REMOVING = ("DELETE", "MERGE")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
     """An operation that waits for a person's decision. A harmful vote is an operation of type `VOTE`. The key `doubt`
-    of the operation says how a page may have caused it, even if the evidence is better."""
+    of the operation says why it waits, unless only the settings or the playbook say so."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -52,15 +53,6 @@ class JudgedOperations:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
-    """Return the reflector's *tags* as one list for each of the *playbooks*: the project's and the user's own."""
-    split: list[list[Any]] = [[] for _ in playbooks]
-    for tag in tags:
-        is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
-        split[-1 if is_users and playbooks[-1].points else 0].append(tag)
-    return split
-
-
 def judge_tags(
     playbook: Playbook,
     tags: Sequence[Any],
@@ -81,32 +73,35 @@ def judge_tags(
             judged.notes.append(Skipped(index, tag, NOTE + unreadable[0].reason))
             continue
         (vote,) = votes
-        evidence = _evidence(tag, places)
-        is_weak = review != "none" and vote.tag == "harmful" and lowest(evidence) == FILES
-        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence, is_weak=is_weak)
+        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=_evidence(tag, places))
         text = playbook.by_name[vote.name].text if vote.name in playbook.by_name else ""
-        counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places, text=text)
+        why = "" if review == "none" else why_vote_waits(vote.name, vote.tag, text, vote.evidence, places)
         if vote.name in playbook.by_name and vote.name not in had:
             judged.notes.append(Skipped(index, tag, _NOT_HAD.format(vote.name)))
         elif vote.name in voted:
             judged.notes.append(Skipped(index, tag, _VOTED.format(vote.name)))
-        elif vote.tag == "harmful" and (review == "all" or not counts):
+        elif vote.tag == "harmful" and (review == "all" or why):
             fields = {"type": "VOTE", "name": vote.name, "tag": vote.tag, "rationale": vote.rationale or ""}
-            trust = operation_trust(text, (vote.name,), evidence, places)
-            why = {"ignored": vote.ignored, "doubt": doubt("", (vote.name,), places)}
-            judged.proposed.append(Proposed(fields | why, evidence, trust))
-        elif not counts:
-            judged.notes.append(Skipped(index, tag, _NO_EVIDENCE))
+            trust = trust_of(text, vote.evidence)
+            judged.proposed.append(Proposed(fields | {"ignored": vote.ignored, "doubt": why}, vote.evidence, trust))
+        elif why:
+            judged.notes.append(Skipped(index, tag, NOTE + why))
         else:
             judged.votes.append(vote)
     return judged
 
 
 def judge_operations(
-    playbooks: Sequence[Playbook], raw: Sequence[Any], places: Sequence[Place], review: Review
+    playbooks: Sequence[Playbook],
+    raw: Sequence[Any],
+    places: Sequence[Place],
+    review: Review,
+    marks: Mapping[str, bool] | None = None,
 ) -> list[JudgedOperations]:
     """Decide which of the curator's *raw* operations count. The *playbooks* are the project's and the personal one, and
     include the session's votes. Return a result for each playbook.
+
+    *marks* says for each text whether it is risky; a text without a mark waits. Without *marks* no text is risky.
 
     An operation that breaks a rule is skipped, not proposed. An ADD is for the personal playbook only if the user's
     words alone support it. Otherwise it is for the project.
@@ -121,11 +116,9 @@ def judge_operations(
         kind, is_users = str(fields.get("type")), operations.is_for_user(operation)
         evidence, names = _evidence(operation, places), operations.named_points(fields, kind)
         known = playbooks[-1 if is_users else 0].by_name
-        # An operation without a text removes those of its points.
-        text = operations.text_of(fields, kind) or "\n".join(known[name].text for name in names if name in known)
-        trust = operation_trust(text, names, evidence, places)
-        if kind in ("DELETE", "MERGE") and not is_against(evidence, places):
-            trust = FETCHED
+        own_text, texts = operations.text_of(fields, kind), [known[name].text for name in names if name in known]
+        text = own_text if kind not in _REMOVING else "\n".join(texts)
+        trust = trust_of(own_text or text, evidence)
         target = -1 if is_users and (names or trust == USER) else 0
         playbook = playbooks[target]
         # A user without personal points can't have meant one of them.
@@ -133,22 +126,30 @@ def judge_operations(
         if playbook.is_users and not all(map(is_users_name, names)):
             skipped.append(Skipped(index, operation, _ACROSS))
             continue
-        waits = playbook.is_users or _waits(trust, review)
+        why = ""
+        if review != "none" and not (kind == "MERGE" and says_the_same(own_text, texts)):
+            why = why_waits(text, names, evidence, places, removes=kind in _REMOVING)
+        if review == "fetched" and not why and own_text and marks is not None:
+            is_risky = marks.get(own_text)
+            why = UNMARKED if is_risky is None else RISKY * is_risky
+        waits = playbook.is_users or review == "all" or why != ""
         draft = Draft(drafts[target].playbook()) if waits else drafts[target]
         if refused := operations.apply_operations(draft, [operation]):
             skipped.append(replace(refused[0], index=index))
         elif waits:
             own_fields = {key: value for key, value in fields.items() if key not in ("evidence", "scope")}
-            proposed = Proposed(own_fields | {"doubt": doubt(text, names, places)}, evidence, trust)
-            judged[target].proposed.append(proposed)
+            judged[target].proposed.append(Proposed(own_fields | {"doubt": why}, evidence, trust))
         else:
             judged[target].counting.append(operation)
             judged[target].evidence.append(evidence)
     return judged
 
 
-def _waits(trust: str, review: Review) -> bool:
-    return review == "all" or (review == "fetched" and trust == FETCHED)
+def texts_to_mark(judged: Sequence[JudgedOperations]) -> list[str]:
+    """Return the texts that the counting operations of *judged* give points, each once."""
+    counting = [operation for each in judged for operation in each.counting]
+    texts = (operations.text_of(operation, operation["type"]) for operation in counting)
+    return list(dict.fromkeys(filter(None, texts)))
 
 
 def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:

@@ -1,10 +1,10 @@
-"""Asking the models about one chunk of a transcript: the reflector, then the curator.
+"""Asking the models about one chunk of a transcript: the reflector, the curator, and for the mark of risk.
 
-The models are asked outside any transaction. The reflection is stored at once, so that another try asks only the
-curator. Nothing else in a playbook changes here.
+The models are asked outside any transaction. The reflection is stored at once, so that another try doesn't ask for it
+again. Nothing else in a playbook changes here.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,12 +13,13 @@ from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, Playbook, storable
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
+from playbook_db.domain.sections import OTHERS, SLUG_SECTIONS
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import Place
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.trust.trials import Act
-from playbook_db.errors import ModelError
+from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import templates
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.learning.budget import Budget, check_budget
@@ -36,6 +37,13 @@ _MAX_ITEMS = 2000  # of a list in a model's answer
 _MAX_SAID_CHARS = 20_000  # of what a model says about a session
 _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
 _MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt
+# The section of a first point, by the kind of its lesson.
+_SECTION_OF = {
+    "worked": SLUG_SECTIONS["pat"],
+    "failed_and_recovered": SLUG_SECTIONS["mis"],
+    "wasteful": SLUG_SECTIONS["mis"],
+    "wish_of_the_user": SLUG_SECTIONS["pref"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +194,7 @@ class Inquiry:
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis = self._redacted(answer.analysis)[:_MAX_SAID_CHARS]
-        tags, *other_tags = judging.split_tags([each.playbook for each in contexts], self._clean(answer.tags))
+        tags, *other_tags = operations.split_tags([each.playbook for each in contexts], self._clean(answer.tags))
         # The others' parts come first, as the project's says that the reflector was asked. A team doesn't read them.
         parts = [StoredReflection(bullet_tags=each) for each in other_tags]
         others = [self._keep_reflection(each, part) for each, part in zip(contexts[1:], parts, strict=True)]
@@ -211,8 +219,9 @@ class Inquiry:
         return replace(context, reflection=part)
 
     def curate(self, contexts: Sequence[LearningContext]) -> list[Verdict]:
-        """Ask the curator, and judge the answers of both models. The curator sees the playbooks after the votes. It
-        isn't asked if the reflector learned nothing. Return the project's verdict, then other playbooks' verdicts."""
+        """Ask the curator, and judge the answers. The curator sees the playbooks after the votes. It isn't asked if
+        there is no lesson, or no point yet: then the lessons become points. Return the project's verdict, then other
+        playbooks' verdicts."""
         cited, places = self.chunk.cited, self.chunk.places
         tags = [
             judging.judge_tags(
@@ -221,9 +230,14 @@ class Inquiry:
             for each in contexts
         ]
         voted = [each.with_votes(votes) for each, votes in zip(contexts, tags, strict=True)]
-        answer = None if contexts[0].reflection.is_empty else self._ask_curator(voted)
-        raw = self._clean(answer.operations) if answer else []
-        judged = judging.judge_operations([each.playbook for each in voted], raw, places, self.review)
+        reflection = contexts[0].reflection
+        is_first = reflection.lessons and not any(each.points(cited) for each in voted)
+        answer = None if reflection.is_empty or is_first else self._ask_curator(voted)
+        raw = self._clean(answer.operations) if answer else _additions(reflection.lessons) if is_first else []
+        playbooks = [each.playbook for each in voted]
+        judged = judging.judge_operations(playbooks, raw, places, self.review)
+        if self.review == "fetched" and (texts := judging.texts_to_mark(judged)):
+            judged = judging.judge_operations(playbooks, raw, places, self.review, self._mark(texts))
         first, *others = [
             Verdict(each.project, votes, decided, raw, each.reflection.id)
             for each, votes, decided in zip(voted, tags, judged, strict=True)
@@ -267,6 +281,22 @@ class Inquiry:
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
         return answer
 
+    def _mark(self, texts: Sequence[str]) -> Mapping[str, bool]:
+        """Ask which of the *texts* are risky. Return no marks if there is no answer: then the texts wait."""
+        from playbook_db.llm import risk
+        from playbook_db.llm.model import RecordingModel
+
+        self.kind = "curate"
+        recording = RecordingModel(self)
+        try:
+            return risk.mark(
+                recording, template=templates.load_template("risk.txt"), texts=texts, deadline=self.deadline
+            )
+        except (ModelError, BudgetError):
+            return {}
+        finally:
+            diagnostics.exchanges(self.project.folder, "risk", recording.exchanges, self._redacted)
+
     def _redacted(self, text: str) -> str:
         """Return *text* without secrets and without characters that a database can't store."""
         return storable(redact(text, self.secrets))
@@ -282,6 +312,19 @@ class Inquiry:
         if isinstance(value, dict):
             return {self._redacted(str(name)): self._clean(inner, str(name)) for name, inner in value.items()}
         return value
+
+
+def _additions(lessons: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return an operation for each of the *lessons*, which adds it to the project's playbook."""
+    return [
+        {
+            "type": "ADD",
+            "text": lesson.get("text", ""),
+            "section": _SECTION_OF.get(str(lesson.get("kind")), OTHERS),
+            "evidence": lesson.get("evidence", []),
+        }
+        for lesson in lessons
+    ]
 
 
 def _size(playbook: Playbook) -> str:

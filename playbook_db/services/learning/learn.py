@@ -20,7 +20,6 @@ from playbook_db.errors import RefusalError
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.learning.asking import Chunk, Inquiry, LearningContext, Verdict
 from playbook_db.services.learning.budget import Budget
-from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
 from playbook_db.store.engine import retry_on_conflict
@@ -122,7 +121,7 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
         count = len(book.draft.changes)
         refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
         changes = book.draft.changes[count:]
-        pruned = edit.prune_or_propose(book, votes, session)
+        pruned = operations.prune(book.draft)
         # The numbers of operations are their places in the curator's answer. Then come the operations that the playbook
         # refuses by now, and the tags that don't count.
         behind = enumerate([*refused, *tags.notes], len(verdict.raw))

@@ -8,7 +8,6 @@ from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.merging.undo import restore_state
 from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
 from playbook_db.domain.sections import OTHERS, section_named
-from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
@@ -157,21 +156,6 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
-
-
-def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points, and return them. *session* has just cast the *votes*. If only weak votes make a point
-    harmful, the point stays, and its retirement is proposed once."""
-    harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
-    strong = book.strong_votes(harmful, votes)
-    spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}
-    for name, point in spared.items():
-        reason = f"{point.harmful} harmful votes, {strong[name]} without those by files, and {point.helpful} helpful"
-        operation = {"type": "DELETE", "target_id": name, "reason": reason}
-        if not book.matching_proposal(operation):
-            evidence = [piece for vote in votes if vote.name == name and vote.is_weak for piece in vote.evidence]
-            book.add_proposal(operation, "DELETE", evidence, FILES, session)
-    return operation_rules.prune(book.draft, spared=spared)
 
 
 def find(project: Project, name: str) -> PointDetails:

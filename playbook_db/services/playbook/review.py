@@ -127,7 +127,7 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
             else:
                 result.accepted.append(number)
         if result.accepted:
-            result.pruned = edit.prune_or_propose(book, votes, None)
+            result.pruned = operations.prune(book.draft)
             sessions = {known[number].session_id for number in result.accepted}
             numbers = f"proposal{'s' * (len(result.accepted) > 1)} {', '.join(map(str, result.accepted))}"
             origin = RevisionOrigin(sessions.pop() if len(sessions) == 1 else None)

@@ -15,7 +15,7 @@ from playbook_db.domain.playbook import NOTE, Vote, storable
 from playbook_db.domain.proposals import WITHDRAWN, name_of
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.trust import judging
-from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.trust.evidence import OUTSIDE, Place, find_evidence
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services.learning import learn
@@ -54,7 +54,7 @@ class SuggestionResult:
 
     revision: RevisionResult | None = None
     name: str = ""
-    trust: str = FETCHED
+    trust: str = OUTSIDE
     sessions: int = 1
 
 

@@ -10,9 +10,10 @@ from playbook_db.domain.merging import diff, merge
 from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook
 from playbook_db.domain.playbook_file import Reading
+from playbook_db.domain.proposals import ReviewItem
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services.playbook import edit
+from playbook_db.services.playbook import edit, review
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.services.reading.sources import HISTORY, Reads
@@ -63,6 +64,14 @@ class SessionDetails:
     counts: Counter[str]
     revisions: tuple[RevisionDetails, ...]
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLessons:
+    """The `details` of a session, and its proposals that are `waiting`."""
+
+    details: SessionDetails
+    waiting: tuple[ReviewItem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +200,16 @@ def session_details(project: Project, session: str, *, most: int, offset: int = 
     some = numbers[offset : offset + most]
     revisions = tuple(revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
     return SessionDetails(summary, counts, revisions, len(numbers))
+
+
+def session_lessons(project: Project, beginning: str) -> SessionLessons:
+    """Return what the session whose id begins with *beginning* taught. Raises SessionNotFoundError."""
+    matches = [each.session_id for each in sessions(project) if each.session_id.startswith(beginning)]
+    if beginning not in matches and len(matches) != 1:
+        raise SessionNotFoundError(beginning, tuple(matches))
+    session = beginning if beginning in matches else matches[0]
+    waiting = [item for item in review.all_waiting(project) if item.proposal.session_id == session]
+    return SessionLessons(session_details(project, session, most=EVERY_CHANGE), tuple(waiting))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:

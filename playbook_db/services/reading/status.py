@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The last revision made by learning. `counts` are its changes by kind."""
+    """The session that was learned from last, and when. `counts` are its changes by kind; `waiting` of its proposals
+    wait."""
 
-    revision: int
+    session_id: str
     time: str
-    session_id: str | None
+    waiting: int
     counts: dict[str, int]
 
 
@@ -215,5 +216,5 @@ def _points_of_team(database: str, project: hook_sql.StoredProject, users: Seque
 def _learned(rows: list[Any]) -> Learned | None:
     if not rows:
         return None
-    number, time, session_id, *_ = rows[0]
-    return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
+    session_id, time, waiting, *_ = rows[0]
+    return Learned(session_id, time, waiting, {kind: count for *_, kind, count in rows if kind})

@@ -127,23 +127,6 @@ def root_commit(folder: str) -> str:
     return ""
 
 
-def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """Return the ids of blobs by path, below *folder*, in the commit checked out at *moment* (seconds since 1970).
-    Return None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
-    log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
-    entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
-    commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
-    if not commits:
-        return None
-    tree = os.fsdecode(_ask(folder, "ls-tree", "-r", "-z", commits[-1])).split("\0")
-    return {line[2]: line[1] for line in map(_TREE_LINE.fullmatch, tree) if line}
-
-
-def content_of(folder: str, blob: str) -> bytes:
-    """Return the content of *blob* in the repository around *folder*. Raises GitError."""
-    return _ask(folder, "cat-file", "blob", blob)
-
-
 def is_tracked(folder: str, path: str) -> bool:
     """Return whether git tracks *path* in the repository in *folder*, in upper or lower case. Raises GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))

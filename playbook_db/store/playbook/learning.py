@@ -14,7 +14,7 @@ from playbook_db.domain.trust.trials import Trial
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
-from playbook_db.store.quick_sql import IS_WEAK, SessionSummary
+from playbook_db.store.quick_sql import SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _MOVE_CURSOR = sql("""
@@ -61,7 +61,7 @@ _WAKE = sql("""
 UPDATE key_points SET resting = 0
 WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND resting = 1
 """)
-# Points whose last votes were all harmful, and that got a harmful vote after a revision. Weak votes don't count.
+# Points whose last votes were all harmful, and that got a harmful vote after a revision.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
@@ -70,7 +70,7 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
       AND (SELECT count(*) FROM (
               SELECT v.tag FROM votes AS v
               WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
-                AND NOT {IS_WEAK} AND {IN_FORCE}
+                AND {IN_FORCE}
               ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
            WHERE last.tag = 'harmful') = :harmful)
 """)

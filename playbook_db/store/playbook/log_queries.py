@@ -14,7 +14,7 @@ from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.domain.trust.trials import Totals
 from playbook_db.errors import RevisionNotFoundError
 from playbook_db.store import quick_sql
-from playbook_db.store.quick_sql import IS_WEAK, LAST_REVISION, rows
+from playbook_db.store.quick_sql import LAST_REVISION, rows
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
 """
-_VOTES = f"""
-SELECT coalesce(k.name, v.name), v.tag, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence, {IS_WEAK}
+_VOTES = """
+SELECT coalesce(k.name, v.name), v.tag, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
 """
@@ -213,8 +213,8 @@ def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EV
     """Return at most *most* votes of *revision*, in their order, after skipping *before* votes."""
     matches = rows(book, _VOTES, revision=revision, before=before, most=most)
     return tuple(
-        Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
-        for name, tag, rationale, matched, ignored, evidence, is_weak in matches
+        Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
+        for name, tag, rationale, matched, ignored, evidence in matches
     )
 
 

@@ -1,9 +1,7 @@
 """The base class for all queries on one playbook."""
 
 import functools
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -12,20 +10,15 @@ from sqlalchemy import text as sql
 from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db import settings
-from playbook_db.domain.playbook import KeyPoint, Vote, exact_phrases
+from playbook_db.domain.playbook import KeyPoint, exact_phrases
 from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store import quick_sql
 from playbook_db.store.dialect import Answers, Question, dialect_of
-from playbook_db.store.quick_sql import IS_WEAK
 
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
-_WEAK_VOTES = sql(f"""
-SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
-WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
-""")
 _FEW_POINTS = 200  # live points; of such a playbook all points are read
 _MOST_COMPARED = 200  # points that contain one phrase
 _statement = functools.lru_cache(sql)  # building one takes longer than running it
@@ -69,14 +62,6 @@ class PlaybookRows:
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
-
-    def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """Count the harmful votes of *points*, by name, without weak votes. *cast* are votes that aren't stored yet."""
-        harmful = {point.name: point.harmful for point in points}
-        weak = Counter(vote.name for vote in cast if vote.is_weak)
-        if names := [name for name, votes in harmful.items() if votes]:
-            weak.update(self._execute(_WEAK_VOTES, names=json.dumps(names)).scalars())
-        return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
         """Return the numbers of all live points with the `normalised` text of *text*, and perhaps of others. Return

@@ -70,7 +70,6 @@ class RevisionWriter(PlaybookRows):
         super().__init__(connection, playbook_id)
         self._highest_id: int | None = None  # if known
         self._ids: dict[str, int] = {}  # numbers of the points that were read or written, by name
-        self._strong: dict[str, int] = {}  # strong harmful votes of the points that are being written
 
     def append_revision(
         self,
@@ -88,7 +87,6 @@ class RevisionWriter(PlaybookRows):
         header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
-        self._strong = self.strong_votes([change.point for change in changed], cast)
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
             self._write_points(number, columns["time"], changed, ids, new)
@@ -111,7 +109,7 @@ class RevisionWriter(PlaybookRows):
                     "tag": vote.tag,
                     "rationale": vote.rationale,
                     "ignored": int(vote.ignored),
-                    "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
+                    "evidence": evidence.as_json(vote.evidence),
                 }
                 for vote in cast
             )
@@ -156,7 +154,7 @@ class RevisionWriter(PlaybookRows):
                 "text": change.point.text,
                 "retired_in": revision if leaves else None,
                 "retired_reason": change.reason if leaves else None,
-                "rank": prompt_text.rank(change.point.helpful, self._strong[name], revision),
+                "rank": prompt_text.rank(change.point.helpful, change.point.harmful, revision),
             }
             if name in new:
                 new_points.append({**row, "name": name, "created_in": revision, "confirmed_at": time})

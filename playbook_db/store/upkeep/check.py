@@ -17,7 +17,6 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
-from playbook_db.store.quick_sql import IS_WEAK
 from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
 from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.urls import sqlite_path
@@ -34,11 +33,11 @@ _REVISIONS = sql("""
 SELECT p.key, count(*), min(r.number), max(r.number)
 FROM revisions AS r LEFT JOIN playbooks AS p ON p.id = r.playbook_id GROUP BY r.playbook_id, p.key
 """)
-_RANKS = sql(f"""
+_RANKS = sql("""
 SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
     SELECT c.revision FROM changes AS c WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
     ORDER BY c.revision DESC LIMIT 1
-), (SELECT count(*) FROM votes AS v WHERE v.playbook_id = k.playbook_id AND v.point_id = k.id AND {IS_WEAK})
+)
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
 SEARCH_IS_WRONG = "the full-text index doesn't match the points"
@@ -114,9 +113,8 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
     """Return the points with a wrong rank, as pairs of the playbook's key and the point's name."""
     return [
         (key, name)
-        for key, name, rank, helpful, harmful, changed_in, weak in connection.execute(_RANKS)
-        if rank < prompt_text.rank(helpful, harmful, changed_in or 0) - _TOLERANCE
-        or rank > prompt_text.rank(helpful, max(0, harmful - weak), changed_in or 0) + _TOLERANCE
+        for key, name, rank, helpful, harmful, changed_in in connection.execute(_RANKS)
+        if abs(rank - prompt_text.rank(helpful, harmful, changed_in or 0)) > _TOLERANCE
     ]
 
 
