@@ -40,8 +40,8 @@ def is_about(text: str, evidence: Iterable[Evidence]) -> bool:
 def why_waits(
     text: str, names: Collection[str], evidence: Collection[Evidence], places: Sequence[Place], *, removes: bool = False
 ) -> str:
-    """Return the reason why an operation has to wait for a person, or `""` if it counts. *text* is the operation's new
-    text, or the text of the points *names* that it *removes*. *places* are the parts of the session."""
+    """Return why an operation has to wait for a person, or "". *text* is its new text, or that of the points *names*
+    that it *removes*. *places* are the parts of the session."""
     if removes:
         is_mixed = any(each.is_found and each.trust != USER for each in evidence)
         return "a quote isn't yours" if is_mixed else _why_not_users(text, evidence, places)
