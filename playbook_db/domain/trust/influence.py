@@ -40,7 +40,7 @@ def is_about(text: str, evidence: Iterable[Evidence]) -> bool:
 def why_waits(
     text: str, names: Collection[str], evidence: Collection[Evidence], places: Sequence[Place], *, removes: bool = False
 ) -> str:
-    """Return why an operation has to wait for a person, or "". *text* is its new text, or that of the points *names*
+    """Return why an operation has to wait for a person. "" means that it counts. *text* is its new text, or that of the points *names*
     that it *removes*. *places* are the parts of the session."""
     if removes:
         is_mixed = any(each.is_found and each.trust != USER for each in evidence)
