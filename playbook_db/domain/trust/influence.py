@@ -40,8 +40,9 @@ def is_about(text: str, evidence: Iterable[Evidence]) -> bool:
 def why_waits(
     text: str, names: Collection[str], evidence: Collection[Evidence], places: Sequence[Place], *, removes: bool = False
 ) -> str:
-    """Return why an operation has to wait for a person. "" means that it counts. *text* is its new text, or that of the points *names*
-    that it *removes*. *places* are the parts of the session."""
+    """Return the reason why an operation has to wait for a person, or `""`.
+
+    *text* is its new text, or that of the points *names* that it *removes*. *places* are the parts of the session."""
     if removes:
         is_mixed = any(each.is_found and each.trust != USER for each in evidence)
         return "a quote isn't yours" if is_mixed else _why_not_users(text, evidence, places)
@@ -58,9 +59,9 @@ def why_vote_waits(name: str, tag: str, text: str, evidence: Collection[Evidence
         return _why_not_users(text, evidence, places)
     if naming := _naming([name], places):
         return f"{naming} names the point"
-    found = [each.trust for each in evidence if each.is_found]
-    if OUTSIDE in found or (evidence and not found):
-        return "a quote is from outside" if found else "no quote is yours, or from something seen here"
+    classes = [each.trust for each in evidence if each.is_found]
+    if OUTSIDE in classes or (evidence and not classes):
+        return "a quote is from outside" if classes else "no quote is yours, or from something seen here"
     page = "" if is_about(text, evidence) else _first_outside(places)
     return f"the session read {page}, and no quote is about the point" if page else ""
 
