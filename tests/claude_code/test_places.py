@@ -277,6 +277,7 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
         (USER, "write the test first"),
         (USER, "cargo test"),
         (HERE, "9 passed"),
+        (OUTSIDE, "from another session"),
     ]
 
 
