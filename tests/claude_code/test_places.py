@@ -275,6 +275,7 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
         (HERE, "1 failed"),
         (USER, "no, never\nbe careful"),
         (USER, "write the test first"),
+        (OUTSIDE, reason.strip()),
         (USER, "cargo test"),
         (HERE, "9 passed"),
         (OUTSIDE, "from another session"),

@@ -366,8 +366,8 @@ def test_sessions_tell_what_they_taught_and_took(
 
     told = playbook("sessions", "--json").json
     assert [(s["session"], s["revisions"], s["calls"], s["tokens"]) for s in told] == [
-        ("s-2", 1, 2, 240),
-        ("s-1", 1, 2, 240),
+        ("s-2", 1, 3, 360),
+        ("s-1", 1, 3, 360),
     ]
     lines = playbook("sessions").out.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["s-2", "s-1"]

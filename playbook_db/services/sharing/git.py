@@ -47,8 +47,6 @@ _UNDER_WAY = {
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
 _OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
-_REFLOG_LINE = re.compile(rb"[0-9a-f]+ ([0-9a-f]+) .*> (\d+) [+-]\d{4}(?:\t|$)")
-_TREE_LINE = re.compile(r"100\d{3} blob ([0-9a-f]+)\t(.+)", re.DOTALL)
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
 
 
