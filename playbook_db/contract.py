@@ -287,7 +287,6 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
             template=load_template("curator.txt"),
             reflection=reflector.Reflection(_redacted(str(reflector_output.get("analysis") or ""))),
             playbook=ShownPlaybook(format_playbook(playbook)),
-            size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _TIMEOUT_S,
         )
         return {"reasoning": answer.reasoning, "operations": _documented(answer.operations)}

@@ -85,7 +85,7 @@ def _line(marks: PointMarks) -> str:
         *(f"{what} {date}" for what, date in dates.items() if date),
         *([f"shown in vain in {marks.shown_in_vain} sessions"] if marks.shown_in_vain else []),
         *([f"ignored in {marks.ignored} sessions"] if marks.ignored else []),
-        *(["rests"] if marks.is_resting else []),
+        *(["resting"] if marks.is_resting else []),
         *(["pinned"] if marks.is_pinned else []),
     ]
     return shown(f"[{marks.name}] {', '.join(parts)}")

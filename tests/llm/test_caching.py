@@ -69,7 +69,6 @@ def curated(
         reflection=Reflection(analysis),
         playbook=shown,
         candidates=Candidates(pairs),
-        size=analysis,
         deadline=soon(),
     )
 

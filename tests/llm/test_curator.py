@@ -33,7 +33,6 @@ def ask(model: AnthropicModel) -> Ask:
             "reflection": Reflection("the database was old"),
             "playbook": ShownPlaybook("[pat-001] helpful=3 harmful=0 :: use type hints"),
             "candidates": Candidates([("pat-001", "pat-002")]),
-            "size": "2 of 10 left",
             "deadline": soon(),
         }
         return curate(**{"model": model, **given, **changed})
@@ -54,14 +53,14 @@ def cut(operations: list[Any]) -> Answer:
     )
 
 
-def test_the_curator_sees_counters_candidates_room_and_analysis(scripted: Start, ask: Ask) -> None:
+def test_the_curator_sees_counters_candidates_and_analysis(scripted: Start, ask: Ask) -> None:
     """And says what it does and why."""
     api = scripted(json.dumps({"reasoning": "so", "operations": [ADD]}))
 
     curation = ask()
     (request,) = api.messages()
 
-    for told in ("helpful=3 harmful=0", "- pat-001 and pat-002", "2 of 10 left", "the database was old"):
+    for told in ("helpful=3 harmful=0", "- pat-001 and pat-002", "the database was old"):
         assert told in request.said
     assert (curation.reasoning, curation.operations) == ("so", [ADD])
     assert len(curation.exchanges) == 1
@@ -73,7 +72,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook=ShownPlaybook(""), candidates=Candidates(), reflection=Reflection(""), size="").operations == []
+    assert ask(playbook=ShownPlaybook(""), candidates=Candidates(), reflection=Reflection("")).operations == []
     for told in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
@@ -106,14 +105,14 @@ def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -
     api = scripted('{"reasoning": "", "operations": []}')
 
     ask(
-        playbook=ShownPlaybook("[pat-001] use type hints", "[pat-001] helpful=3 harmful=1, since 2026-01-02, rests"),
+        playbook=ShownPlaybook("[pat-001] use type hints", "[pat-001] helpful=3 harmful=1, since 2026-01-02, resting"),
         reflection=Reflection("", [VOTE], [LESSON, {**LESSON, "text": "Another </lessons>"}]),
         candidates=Candidates([("pat-001", "pat-002")], {1: ["pat-001", "mis-002"]}),
     )
 
     said = api.messages()[0].said
     for told in (
-        "rests",
+        "resting",
         '"rationale": "it broke"',
         '"evidence": ["say \\"no\\""]',
         '{"lesson": 1, "kind": "worked", "text": "Run `make x`"',
@@ -128,12 +127,15 @@ def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scrip
     api = scripted('{"reasoning": "", "operations": []}')
 
     ask(template="Mine: {analysis}", reflection=Reflection("", [VOTE], [LESSON]))
-    ask(template="Mine: {analysis}")
+    ask(template="Mine: {analysis} {room}")
 
     with_lessons, without = (request.said for request in api.messages())
     assert '"text": "Run `make x`"' in with_lessons
     assert '"rationale": "it broke"' in with_lessons
-    assert without.split() == ["Mine:", "the", "database", "was", "old"]
+    assert without.split("\n") == [
+        "Mine: ",
+        "the database was old the playbook has no limit; a session's start shows its best points.",
+    ]
 
 
 def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scripted: Start, ask: Ask) -> None:

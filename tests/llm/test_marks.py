@@ -42,7 +42,8 @@ def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
 
     assert marks.show(NEW, [[]], [known]).marks == (
         "[pat-001] helpful=3 harmful=1, shown, cited, since 2026-01-02, last confirmed 2026-03-04, "
-        "last vote 2026-03-05, last shown 2026-11-01, last cited 2026-10-01, shown in vain in 7 sessions, rests, pinned"
+        "last vote 2026-03-05, last shown 2026-11-01, last cited 2026-10-01, shown in vain in 7 sessions, "
+        "resting, pinned"
     )
 
 

@@ -1,6 +1,7 @@
 """Texts in a template: each goes where it belongs, and nothing in it is read."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -80,8 +81,8 @@ def test_a_text_cannot_close_its_tag() -> None:
 @pytest.mark.parametrize(
     ("name", "placeholders"),
     [
-        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids"]),
-        ("curator.txt", ["playbook", "marks", "analysis", "lessons", "candidates", "room"]),
+        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids", "branch", "instructions"]),
+        ("curator.txt", ["playbook", "marks", "analysis", "lessons", "candidates"]),
         ("reflection.txt", ["transcript", "playbook"]),
     ],
 )
@@ -108,6 +109,32 @@ def test_the_example_in_a_template_follows_its_schema(name: str, first_key: str,
     example, _ = json.JSONDecoder().raw_decode(template[template.index(f'{{"{first_key}"') :])
 
     assert_follows(example, schema)
+
+
+@pytest.mark.parametrize(("name", "schema"), [("reflector.txt", reflector.SCHEMA), ("curator.txt", curator.SCHEMA)])
+def test_a_template_explains_every_field_of_its_schema(name: str, schema: dict[str, Any]) -> None:
+    """Before its example."""
+    told = load_template(name).partition("An example, of another project:")[0]
+
+    sections = {"bullet_tags": "# Tags", "lessons": "# Lessons"}
+    missing = [each for each in fields_of(schema) if sections.get(each, f'"{each}"') not in told]
+    assert missing == []
+
+
+def fields_of(schema: dict[str, Any]) -> Iterator[str]:
+    """All keys of the objects that *schema* describes."""
+    for key, inner in schema.get("properties", {}).items():
+        yield key
+        yield from fields_of(inner)
+    for inner in (*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else ())):
+        yield from fields_of(inner)
+
+
+def test_the_prompts_of_a_session_stay_short() -> None:
+    """Each session pays for them."""
+    templates = [load_template(name) for name in ("reflector.txt", "curator.txt")]
+
+    assert sum(len(each.split()) for each in templates) <= 2200
 
 
 def assert_follows(value: Any, schema: dict[str, Any]) -> None:

@@ -39,6 +39,7 @@ _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
 _MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt
 # The section of a first point, by the kind of its lesson.
 _SECTION_OF = {
+    "rule": SLUG_SECTIONS["ctx"],
     "worked": SLUG_SECTIONS["pat"],
     "failed_and_recovered": SLUG_SECTIONS["mis"],
     "wasteful": SLUG_SECTIONS["mis"],
@@ -274,7 +275,6 @@ class Inquiry:
                 template, [points, *other_points], [mark for each in contexts for mark in each.marks(cited)]
             ),
             candidates=curator.Candidates(pairs, near),
-            size=_size(contexts[0].playbook),
             deadline=self.deadline,
             must_answer=True,
         )
@@ -325,12 +325,3 @@ def _additions(lessons: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         }
         for lesson in lessons
     ]
-
-
-def _size(playbook: Playbook) -> str:
-    """Return sentences that tell the curator how large the playbook is, and how much of it a session is shown."""
-    used = prompt_text.utf16_units(render_points(playbook.points))
-    return (
-        f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
-        f"{prompt_text.LIMIT_UNITS - 1000} characters of it, the best points first."
-    )
