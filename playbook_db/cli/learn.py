@@ -51,6 +51,7 @@ _SEE_JOBS = Remedy("To list the jobs: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _EVENT_WORDS = {
     "helpful": "helpful vote", "harmful": "harmful vote", "neutral": "neutral vote", "vote": "vote change",
+    "again": "repeated lesson",
     "edit": "edit", "move": "move", "retire": "retirement", "restore": "restoration", "add": "addition",
 }  # fmt: skip
 
@@ -268,6 +269,8 @@ def why(name: str) -> None:
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"{name} has no history")
+    for line in life.recurrence:
+        say(line)
     if life.totals.in_words:
         say(f"{life.totals.in_words.capitalize()}.")
     for line in life.trials.in_words() if life.trials else ():

@@ -8,9 +8,10 @@ this module were chosen on benchmarks/quality/pairs.json (docs/internals/evidenc
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint
@@ -114,6 +115,13 @@ def candidates(
     known = [(point, words_of(point.text)) for point in points] if texts else []
     near = {place: _near_words(words_of(text), known, MAX_PAIRS) for place, text in enumerate(texts)}
     return pairs, {place: [point.name for point, _ in matches] for place, matches in near.items() if matches}
+
+
+def names_in(item: Any, names: Iterable[str]) -> list[str]:
+    """Return those of the points' *names* that the texts of *item*, a lesson or a tag, mention."""
+    texts = [value for value in item.values() if isinstance(value, str)] if isinstance(item, dict) else []
+    words = set(re.findall(r"[\w-]+", " ".join(texts)))
+    return [name for name in names if name in words]
 
 
 def fold_into(draft: Draft, name: str, duplicate: str) -> None:

@@ -28,6 +28,7 @@ MAX_TEXT_CHARS = 10_000  # of one point; a session is shown at most so many of a
 TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # the key of an operation's text
 _TARGET_KEYS = {"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}
 TAGS = ("helpful", "harmful", "neutral")
+AGAIN = "again"  # the tag of a session that learned what the point says once more; it changes no counter
 SCOPES = ("project", "user")  # the playbook to which an ADD adds its point
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
 REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, even if it often helped before
@@ -123,7 +124,8 @@ def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[
 
 
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
-    """Add *votes* to the counters of the draft's points. A `neutral` vote changes no counter.
+    """Add *votes* to the counters of the draft's points. A `neutral` vote changes no counter. Neither does `again`, but
+    it counts as a change of its point.
 
     All votes for a point make one change. Return the votes with `matched` set: it is false if the point isn't live.
     The name of such a point is cut to MAX_NAME_LENGTH. Source: scoring specification, REQ-SCORE-002.
@@ -134,7 +136,7 @@ def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
         matched = vote.name in draft
         if matched and vote.tag != "neutral":
             tally = tallies.setdefault(vote.name, [0, 0])
-            tally[vote.tag == "harmful"] += 1
+            tally[vote.tag == "harmful"] += vote.tag != AGAIN
         name = vote.name if matched else vote.name[:MAX_NAME_LENGTH]
         marked.append(replace(vote, name=name, matched=matched))
     for name, (helpful, harmful) in tallies.items():

@@ -147,7 +147,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A vote for the point `name`. Its `tag` is helpful, harmful or neutral. `matched`: the point is live.
+    """A vote for the point `name`. Its `tag` is helpful, harmful, neutral or again. `matched`: the point is live.
 
     `ignored`: the session was shown the point but didn't follow it, and so had trouble. `evidence` is from the session.
     """

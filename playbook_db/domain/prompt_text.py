@@ -46,16 +46,21 @@ _replacements: "dict[int, str]" = {}  # filled when a text first needs it
 _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\\n")})
 
 
-def rank(helpful: int, harmful: int, changed_in: int) -> float:
+AGAIN_VOTES = 0.25  # helpful votes that a session counts for if it learned again what a point says
+
+
+def rank(helpful: int, harmful: int, changed_in: int, again: int = 0) -> float:
     """Return how early a point is shown: points with a higher rank come first.
 
     The rank is the upper bound of Wilson's score interval for the share of helpful votes (DEVIATIONS, one added vote on
     each side). So a point without votes ranks above a point that harmed as often as it helped, and can get votes. A
-    more recent last change adds a little, so unused points sink. `python -m benchmarks.quality.ranking_worlds` compares
-    such rules; the figures are in docs/internals/evidence.md.
+    session that learned the same *again* counts as a part of a helpful vote (AGAIN_VOTES). Count votes and sessions
+    since the point's last rewording. A more recent last change adds a little, so unused points sink.
+    `python -m benchmarks.quality.ranking_worlds` compares such rules; the figures are in docs/internals/evidence.md.
     """
-    votes = helpful + harmful + 2
-    share = (helpful + 1) / votes
+    good = helpful + AGAIN_VOTES * again
+    votes = good + harmful + 2
+    share = (good + 1) / votes
     square = DEVIATIONS * DEVIATIONS / votes
     spread: float = (square * (share * (1 - share) + square / 4)) ** 0.5
     return (share + square / 2 + spread) / (1 + square) + changed_in / FADING_REVISIONS

@@ -60,6 +60,7 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
     from playbook_db.domain.trust.evidence import OUTSIDE
 
     lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else "")]
+    lines += life.recurrence
     lines += [life.totals.in_words] if life.totals.in_words else []
     lines += [f"merged from {', '.join(map(prompt_text.one_line, life.merged))}"] if life.merged else []
     for event in life.events[-MAX_POINTS:]:

@@ -271,6 +271,7 @@ def life_record(
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
         **asdict(life.totals),
+        **_fields(life, "taught_in", "reworded_in", "helpful_since", "harmful_since"),
         "holdout": life.trials and asdict(life.trials),
         "events": [_record(event, session_id="session") for event in life.events],
     }

@@ -52,6 +52,30 @@ IGNORED_SINCE = _IGNORED.format("""
     WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.text IS NOT NULL
     ORDER BY c.revision DESC LIMIT 1)""")
 
+# Whether the vote `a` is of a session that learned again what its point says. Its tag is neutral.
+IS_AGAIN = """coalesce(instr(a.evidence, '"again": true'), 0) > 0"""
+
+# The last rewording of a point `k`, as `e`, and the sessions that said the same again since then.
+LAST_REWORDING = """
+LEFT JOIN changes AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id AND (e.revision, e.seq) = (
+    SELECT l.revision, l.seq FROM changes AS l
+    WHERE l.playbook_id = k.playbook_id AND l.point_id = k.id AND l.text IS NOT NULL
+      AND l.kind NOT IN ('add', 'restore')
+    ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
+"""
+AGAIN_SINCE = f"""
+(SELECT count(*) FROM votes AS a WHERE a.playbook_id = k.playbook_id AND a.point_id = k.id AND {IS_AGAIN}
+                                   AND a.revision > coalesce(e.revision, 0))
+"""
+# The number of sessions that taught a point: the one that added it, and those that learned the same again.
+TAUGHT_IN = f"""
+(SELECT count(DISTINCT r.session_id) FROM revisions AS r WHERE r.playbook_id = k.playbook_id AND r.number IN (
+    SELECT k.created_in UNION ALL SELECT a.revision FROM votes AS a
+    WHERE a.playbook_id = k.playbook_id AND a.point_id = k.id AND {IS_AGAIN} AND NOT EXISTS (
+        SELECT 1 FROM undone_ranges AS t
+        WHERE t.playbook_id = a.playbook_id AND t.first <= a.revision AND t.last >= a.revision)))
+"""
+
 # The marks of each live point.
 MARKS = f"""
 SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time, {SESSIONS_CITED}, {SESSIONS_IGNORED}

@@ -11,6 +11,7 @@ from playbook_db.domain.duplicates import (
     MIN_LIKENESS,
     candidates,
     fold_similar,
+    names_in,
     near_pairs,
     near_points,
     words_of,
@@ -301,3 +302,16 @@ def test_a_huge_playbook_is_not_compared_to_the_last_pair() -> None:
 
     assert [(one.name, other.name) for one, other, _ in found[:1]] == [("x", "y")]
     assert [point.name for point, _ in near_points("a zebu, an ibex and a quokka", points)] == ["x", "y"]
+
+
+def test_the_points_that_a_lesson_names_are_found_in_its_texts() -> None:
+    """By their whole names, in the given order. A broken item names none."""
+    lesson = {
+        "text": "pat-001's advice is wrong",
+        "cause": "[mis-002] is right",
+        "again": "pref-1",
+        "evidence": ["oth-1"],
+    }
+
+    assert names_in(lesson, ["mis-002", "pat-001", "pat-0010", "pref-1", "oth-1"]) == ["mis-002", "pat-001", "pref-1"]
+    assert names_in(None, ["pat-001"]) == []

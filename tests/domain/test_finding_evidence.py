@@ -45,6 +45,29 @@ def test_quote_is_found_however_it_is_set(quote: str, place: Place) -> None:
     assert find_evidence([quote], PLACES) == [Evidence(" ".join(quote.split()), place.label, place.trust)]
 
 
+STATED = Place(ASSISTANT, ASSISTANTS_WORDS, "So half-cents go down, except for refunds.")
+
+
+@pytest.mark.parametrize(
+    ("places", "trust"),
+    [
+        ((STATED, Place(USER, "the user", "Exactly")), USER),
+        ((STATED, STATED, Place(USER, "the user", "Exactly")), USER),
+        ((STATED, Place(USER, "the user", "Exactly, refunds are the exception")), USER),
+        ((STATED, Place(USER, "the user", "No. Exactly the other way")), OUTSIDE),
+        ((STATED, RUN, Place(USER, "the user", "Exactly")), OUTSIDE),
+        ((STATED, PAGE), OUTSIDE),
+        ((Place(USER, "the user", "Exactly"), STATED), OUTSIDE),
+    ],
+)
+def test_the_assistants_words_count_if_the_users_next_message_accepts_them(places: list[Place], trust: str) -> None:
+    """Only both quotes together, and only if nothing is in between."""
+    stated, _ = find_evidence(["half-cents go down", "Exactly"], places)
+
+    assert stated.trust == trust
+    assert find_evidence(["half-cents go down"], places)[0].trust == OUTSIDE
+
+
 @pytest.mark.parametrize(
     "quote",
     [

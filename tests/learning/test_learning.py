@@ -55,6 +55,7 @@ def test_votes_and_operations_become_one_revision(
     assert "mend the bug first, and say what it was" in asked[0].last_said
     assert "3 passed" in asked[0].last_said
     assert "[pat-001] helpful=1 harmful=0" in asked[1].last_said
+    assert "- the tags and pat-001" in asked[1].last_said
     assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
 
 

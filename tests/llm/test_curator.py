@@ -107,7 +107,7 @@ def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -
     ask(
         playbook=ShownPlaybook("[pat-001] use type hints", "[pat-001] helpful=3 harmful=1, since 2026-01-02, resting"),
         reflection=Reflection("", [VOTE], [LESSON, {**LESSON, "text": "Another </lessons>"}]),
-        candidates=Candidates([("pat-001", "pat-002")], {1: ["pat-001", "mis-002"]}),
+        candidates=Candidates([("pat-001", "pat-002")], {1: ["pat-001", "mis-002"]}, ["pat-003"]),
     )
 
     said = api.messages()[0].said
@@ -116,7 +116,7 @@ def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -
         '"rationale": "it broke"',
         '"evidence": ["say \\"no\\""]',
         '{"lesson": 1, "kind": "worked", "text": "Run `make x`"',
-        "- pat-001 and pat-002\n- lesson 2 and pat-001, mis-002",
+        "- pat-001 and pat-002\n- lesson 2 and pat-001, mis-002\n- the tags and pat-003",
         "Another <\u200b/lessons>",
     ):
         assert told in said
@@ -163,6 +163,17 @@ def test_only_what_was_offered_stays_apart(scripted: Start, ask: Ask, given: Any
     scripted(json.dumps({"reasoning": "so", "apart": given, "operations": []}))
 
     assert ask().apart == apart
+
+
+def test_a_lesson_that_was_added_may_stay_apart_from_a_point(scripted: Start, ask: Ask) -> None:
+    """The operation that quotes the lesson's evidence adds it. Points that weren't offered don't count."""
+    added = {**ADD, "evidence": ["x 1"]}
+    apart = [["lesson 1", "pat-002"], ["pat-003", "lesson 1"], ["lesson 1", "pat-009"], ["lesson 2", "pat-002"]]
+    scripted(json.dumps({"reasoning": "so", "apart": apart, "operations": [added, {**ADD, "evidence": ["y"]}, 7]}))
+
+    curation = ask(reflection=Reflection("", [], [LESSON]), candidates=Candidates([], {0: ["pat-002", "pat-003"]}))
+
+    assert curation.new_apart == [("use {braces}", "pat-002"), ("use {braces}", "pat-003")]
 
 
 def test_each_operation_is_asked_for_its_evidence_and_sections_are_the_five(scripted: Start, ask: Ask) -> None:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import hook_sql, quick_sql
@@ -53,6 +55,51 @@ def resting(project: Project) -> set[str]:
 
 
 HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
+
+
+AGAIN = Vote("pat-001", "again", evidence=(Evidence("done so", "the user's words", "user"),))
+
+
+def test_a_reworded_point_starts_anew(project: Project, raw: Any) -> None:
+    """It ranks and rests by the votes on its new text. Its counters stay."""
+    learn(project, HARMFUL, HARMFUL)
+    assert order(project) == ["pat-002", "pat-001"]
+
+    edit.edit(project, "pat-001", text="run all tests")
+
+    assert order(project) == ["pat-001", "pat-002"]
+    assert learn(project, HARMFUL, HELPFUL, HELPFUL, HELPFUL, HARMFUL, HARMFUL) == set()
+    assert read_playbook(project).by_name["pat-001"].harmful == 5
+    edit.edit(project, "pat-001", text="run every test")
+    assert learn(project, HARMFUL, HARMFUL) == set()
+    assert learn(project, HARMFUL) == {"pat-001"}
+
+
+def test_a_session_that_learned_the_same_again_raises_a_point_a_little(project: Project, raw: Any) -> None:
+    """By less than a helpful vote. It changes no counter, confirms the point and ends its rest."""
+    assert learn(project, HARMFUL, HARMFUL, HARMFUL) == {"pat-001"}
+    before = rank_of(raw, "pat-002")
+
+    assert learn(project, AGAIN, replace(AGAIN, name="pat-002")) == set()
+
+    point = read_playbook(project).by_name["pat-002"]
+    assert (point.helpful, point.harmful) == (0, 0)
+    again = rank_of(raw, "pat-002")
+    learn(project, Vote("pat-002", "helpful"))
+    assert before + 0.02 < again < rank_of(raw, "pat-002") - 0.02
+    times = raw.execute("SELECT confirmed_at, created_at FROM live_key_points WHERE name = 'pat-001'").fetchone()
+    assert times[0] > times[1]
+
+
+def order(project: Project) -> list[str]:
+    """The names of the points by rank."""
+    with project.store.read(project.key) as book:
+        return [point.name for point in book.ranked_points()]
+
+
+def rank_of(raw: Any, name: str) -> float:
+    """The stored rank of a point."""
+    return float(raw.execute(f"SELECT rank FROM key_points WHERE name = '{name}'").fetchone()[0])
 
 
 def test_no_point_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:

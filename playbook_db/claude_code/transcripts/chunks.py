@@ -141,6 +141,7 @@ class _Draft:
     cited: dict[str, None] = field(default_factory=dict)
     session_id: str = ""
     last_uuid: str = ""
+    branch: str = ""
     broken_lines: int = 0
     is_worth_reading: bool = False
     counts: SessionCounts = NOTHING
@@ -153,6 +154,7 @@ class _Draft:
         self.cited |= later.cited
         self.session_id = later.session_id or self.session_id
         self.last_uuid = later.last_uuid or self.last_uuid
+        self.branch = later.branch or self.branch
         self.broken_lines += later.broken_lines
         self.is_worth_reading |= later.is_worth_reading
         self.counts += later.counts
@@ -180,6 +182,7 @@ class _Draft:
             (*outside, *self.places()) if self.is_worth_reading else (),
             self.counts,
             tuple(self.acts),
+            self.branch,
         )
 
 
@@ -191,7 +194,7 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
         if entry.role == "assistant":
             words = (part.text for part in entry.parts if part.kind in ("text", "thinking"))
             draft.cited = dict.fromkeys(cited_names(words))
-        draft.session_id, draft.last_uuid = entry.session_id, entry.uuid
+        draft.session_id, draft.last_uuid, draft.branch = entry.session_id, entry.uuid, entry.branch
         draft.is_worth_reading = any(part.kind != "result" for part in entry.parts)
     return draft
 

@@ -102,7 +102,7 @@ class Entry:
 
     An assistant's message has one entry per content block. The user's own words begin a turn; a tool's result or a note
     about an interruption doesn't. If `is_sidechain`, the entry is a subagent's, whose user is the assistant. `time` is
-    in UTC, to the millisecond.
+    in UTC, to the millisecond. `branch` is the current branch in git, or "".
     """
 
     role: str
@@ -112,6 +112,7 @@ class Entry:
     begins_turn: bool
     is_sidechain: bool = False
     time: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,6 +415,7 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
         _string(content.get("sessionId")).strip(),
         begins_turn and all(part.kind == "text" and not part.text.startswith(INTERRUPTED) for part in parts),
         is_sidechain=content.get("isSidechain") is True,
+        branch=_string(content.get("gitBranch")),
         time=_time(content),
     )
 

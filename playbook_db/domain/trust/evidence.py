@@ -7,14 +7,17 @@ several places, the lowest of their classes counts. A quote that isn't found sup
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+
+from playbook_db.domain.trust.outcomes import is_correction
 
 # The classes of trust, best first: the user's own words; what this machine showed, such as errors, tests and the
 # project's files; text that a stranger may have written, such as a web page.
 USER, HERE, OUTSIDE = TRUST = ("user", "seen", "outside")
 ASSISTANT = "assistant"  # the class of the assistant's own words, which aren't evidence
 ASSISTANTS_WORDS = "the assistant's own words"
+ACCEPTED = "the assistant's words, which the user accepted"
 IN_WORDS = {USER: "the user's words", HERE: "seen here", OUTSIDE: "from outside"}
 _EARLIER_NAMES = {"tests": HERE, "files": HERE, "fetched": OUTSIDE}
 
@@ -49,7 +52,8 @@ class Evidence:
     @property
     def kind(self) -> str:
         """The class of the evidence in words, such as "seen here"."""
-        return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[OUTSIDE])
+        is_assistants = self.place in (ASSISTANTS_WORDS, ACCEPTED)
+        return self.place if is_assistants else IN_WORDS.get(self.trust, IN_WORDS[OUTSIDE])
 
     @property
     def is_found(self) -> bool:
@@ -67,15 +71,25 @@ class Evidence:
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
     """Find each of the *quotes* in *places*. If several places have a quote, use the place with the lowest class.
 
-    White space, case and colors don't matter. If a quote has an ellipsis, one place must contain its pieces in order.
+    The assistant's words count as the user's if the user's very next message is quoted, too: it accepts them. White
+    space, case and colors don't matter. If a quote has an ellipsis, one place must contain its pieces in order.
     """
     texts = plain_texts(tuple(places))
-    return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
+    quotes = [quote for quote in quotes if isinstance(quote, str) and quote.strip()]
+    evidence = [_evidence(quote, places, texts) for quote in quotes]
+    return [
+        replace(each, place=ACCEPTED, trust=USER)
+        if each.place == ASSISTANTS_WORDS and _is_accepted(quote, quotes, places, texts)
+        else each
+        for quote, each in zip(quotes, evidence, strict=True)
+    ]
 
 
-def as_json(evidence: Sequence[Evidence]) -> str | None:
-    """Encode *evidence* as JSON for the database, or as None if there is none."""
-    return json.dumps([asdict(each) for each in evidence], ensure_ascii=False) if evidence else None
+def as_json(evidence: Sequence[Evidence], *, is_again: bool = False) -> str | None:
+    """Encode *evidence* as JSON for the database, or as None if there is none. *is_again* marks evidence of a session
+    that learned a point again."""
+    mark = {"again": True} if is_again else {}
+    return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:
@@ -95,13 +109,31 @@ def plain_texts(places: tuple[Place, ...]) -> list[str]:
 def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evidence:
     excerpt = " ".join(quote.split())
     excerpt = excerpt if len(excerpt) <= MAX_QUOTE_CHARS else excerpt[: MAX_QUOTE_CHARS - 1] + "…"
-    pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
+    pieces = _pieces(quote)
     matches = [place for place, text in zip(places, texts, strict=True) if _holds(place, text, pieces)]
     evidence = [place for place in matches if place.trust != ASSISTANT]
     if not evidence:
         return Evidence(excerpt, matches[0].label if matches else "", OUTSIDE)
     worst = max(evidence, key=lambda place: TRUST.index(place.trust))
     return Evidence(excerpt, worst.label, worst.trust)
+
+
+def _is_accepted(quote: str, quotes: Sequence[str], places: Sequence[Place], texts: Sequence[str]) -> bool:
+    """Return whether the next place after the assistant's *quote* is the user's and begins with another of *quotes*. A
+    message that begins like a correction accepts nothing."""
+    for index, place in enumerate(places):
+        if place.trust == ASSISTANT and _holds(place, texts[index], _pieces(quote)):
+            after = index + 1
+            while after < len(places) and places[after].trust == ASSISTANT:
+                after += 1
+            if after < len(places) and places[after].trust == USER and not is_correction(places[after].text):
+                others = [plain(other) for other in quotes if other != quote]
+                return any(_bare(texts[after]).startswith(_bare(other)) for other in others if _bare(other))
+    return False
+
+
+def _pieces(quote: str) -> list[str]:
+    return [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
 
 
 def _holds(place: Place, text: str, pieces: Sequence[str]) -> bool:

@@ -12,17 +12,20 @@ from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import KeyPoint, Playbook, storable
 from playbook_db.domain.prompt_text import render_points
+from playbook_db.domain.proposals import Proposal
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.sections import OTHERS, SLUG_SECTIONS
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import Place
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
+from playbook_db.domain.trust.recurrence import Recurrence, judge_again
 from playbook_db.domain.trust.trials import Act
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import templates
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.learning.budget import Budget, check_budget
+from playbook_db.services.learning.instructions import read_instructions
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.learning import Call, ChunkKey, StoredReflection
@@ -54,6 +57,7 @@ class Chunk(ChunkKey):
     `text` is empty if nobody said or did anything in the chunk. `cited` are the points that the assistant named.
     `last_uuid` is the chunk's last entry, and `first_uuid` the transcript's first. `places` are the redacted parts that
     can be evidence, in order. `counts` say how the session went in this chunk, and `acts` list its actions.
+    `branch` is the session's last branch in git.
     """
 
     text: str
@@ -64,6 +68,7 @@ class Chunk(ChunkKey):
     places: tuple[Place, ...] = ()
     counts: SessionCounts = NOTHING
     acts: tuple[Act, ...] = ()
+    branch: str = ""
 
     @property
     def session(self) -> str | None:
@@ -77,7 +82,8 @@ class LearningContext:
 
     `playbook` is the state at the last `revision`. The session was shown the points in `shown`, and itself voted on the
     points in `voted`. The pairs in `apart` are not duplicates. `signals` maps the names of points to their signals.
-    `reflection` is the part of the reflector's answer for this playbook.
+    `reflection` is the part of the reflector's answer for this playbook. `waiting` proposals wait for a person. The
+    session has already added the points in `taught`, or learned them again.
     """
 
     project: Project
@@ -88,6 +94,8 @@ class LearningContext:
     apart: Sequence[tuple[str, str]]
     signals: Mapping[str, Mapping[str, Any]]
     reflection: StoredReflection
+    waiting: Sequence[Proposal] = ()
+    taught: Collection[str] = ()
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
         """Return the points for a prompt. If all points are too many, return the *cited* ones and the best others. From
@@ -123,7 +131,8 @@ class Verdict:
 
     `raw` has all operations that the curator returned. `reflection_id` is the number of the stored reflection (0:
     none). The curator judged at the revision `judged_in` that the pairs in `apart` are no duplicates. `reasoning` is
-    the curator's explanation.
+    the curator's explanation. `rest` has the lessons for the next batch.
+    `new_apart` pairs the text of an added point with the name of a point that is no duplicate of it.
     """
 
     project: Project
@@ -134,6 +143,8 @@ class Verdict:
     apart: Sequence[tuple[str, str]] = ()
     judged_in: int = 0
     reasoning: str | None = None
+    rest: StoredReflection = field(default_factory=StoredReflection)
+    new_apart: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(slots=True)
@@ -188,9 +199,12 @@ class Inquiry:
             self,
             template=template,
             transcript=self._redacted(without_private(self.chunk.text)),
-            playbook=marks.show(template, [each.points(cited) for each in contexts], had),  # it judges no others
+            playbook=marks.show(  # it judges no others
+                template, [each.points(cited) for each in contexts], had, [each.waiting for each in contexts]
+            ),
             cited=[name for name in cited if any(name in each.playbook.by_name for each in contexts)],
             deadline=self.deadline,
+            setting={"branch": self._redacted(self.chunk.branch), "instructions": self._instructions()},
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
@@ -220,10 +234,14 @@ class Inquiry:
         return replace(context, reflection=part)
 
     def curate(self, contexts: Sequence[LearningContext]) -> list[Verdict]:
-        """Ask the curator, and judge the answers. The curator sees the playbooks after the votes. It isn't asked if
-        there is no lesson, or no point yet: then the lessons become points. Return the project's verdict, then other
-        playbooks' verdicts."""
+        """Ask the curator, and judge the answers of both models. The curator sees the playbooks after the votes. It
+        isn't asked if there is no lesson, or no point yet: then the lessons become points. It is asked about as many
+        lessons as a batch may have operations. Return the project's verdict, then other playbooks' verdicts."""
         cited, places = self.chunk.cited, self.chunk.places
+        lessons, others = contexts[0].reflection.first_lessons(operations.MAX_OPERATIONS)
+        rest = replace(contexts[0].reflection, bullet_tags=[], lessons=others)
+        own = replace(contexts[0], reflection=replace(contexts[0].reflection, lessons=lessons))
+        contexts = [own, *contexts[1:]]
         tags = [
             judging.judge_tags(
                 each.playbook, each.reflection.bullet_tags, {*each.shown, *cited}, places, self.review, each.voted
@@ -231,27 +249,43 @@ class Inquiry:
             for each in contexts
         ]
         voted = [each.with_votes(votes) for each, votes in zip(contexts, tags, strict=True)]
-        reflection = contexts[0].reflection
-        is_first = reflection.lessons and not any(each.points(cited) for each in voted)
-        answer = None if reflection.is_empty or is_first else self._ask_curator(voted)
-        raw = self._clean(answer.operations) if answer else _additions(reflection.lessons) if is_first else []
-        playbooks = [each.playbook for each in voted]
-        judged = judging.judge_operations(playbooks, raw, places, self.review)
-        if self.review == "fetched" and (texts := judging.texts_to_mark(judged)):
-            judged = judging.judge_operations(playbooks, raw, places, self.review, self._mark(texts))
-        first, *others = [
-            Verdict(each.project, votes, decided, raw, each.reflection.id)
+        is_first = lessons and not any(each.points(cited) for each in voted)
+        answer = None if not lessons or is_first else self._ask_curator(voted)
+        raw = self._clean(answer.operations) if answer else _additions(lessons) if is_first else []
+        again = [
+            judge_again(each.playbook, each.waiting, lessons, places, self.chunk.session, self.review) for each in voted
+        ]
+        judged = self._judged([each.playbook for each in voted], raw, again)
+        for each, votes, decided, more_often in zip(voted, tags, judged, again, strict=True):
+            more_often.add_to(votes, decided, taught=each.taught)
+        first, *more = [
+            Verdict(each.project, votes, decided, raw, each.reflection.id, rest=rest)
             for each, votes, decided in zip(voted, tags, judged, strict=True)
         ]
-        apart, reasoning = (answer.apart, answer.reasoning) if answer else ((), "")
-        reasoning = self._redacted(reasoning)[:_MAX_SAID_CHARS]
-        first = replace(first, apart=apart, judged_in=voted[0].revision, reasoning=reasoning)
+        first = replace(first, judged_in=voted[0].revision, reasoning="")
+        if answer:
+            reasoning = self._redacted(answer.reasoning)[:_MAX_SAID_CHARS]
+            first = replace(first, apart=answer.apart, new_apart=answer.new_apart, reasoning=reasoning)
         concerned = [
             verdict
-            for each, verdict in zip(voted[1:], others, strict=True)
+            for each, verdict in zip(voted[1:], more, strict=True)
             if each.points(cited) or verdict.tags != JudgedTags() or verdict.operations != JudgedOperations()
         ]
         return [first, *concerned]
+
+    def _judged(
+        self, playbooks: Sequence[Playbook], raw: Sequence[Any], again: Sequence[Recurrence]
+    ) -> list[JudgedOperations]:
+        """Judge the curator's *raw* operations, and what lessons say *again*. Ask which of their texts are risky."""
+        places = self.chunk.places
+        judged = judging.judge_operations(playbooks, raw, places, self.review)
+        texts = [*judging.texts_to_mark(judged), *(text for each in again for text in each.texts_to_mark())]
+        if self.review == "fetched" and texts:
+            marks = self._mark(list(dict.fromkeys(texts)))
+            judged = judging.judge_operations(playbooks, raw, places, self.review, marks)
+            for each in again:
+                each.hold_back(marks)
+        return judged
 
     def _ask_curator(self, contexts: Sequence[LearningContext]) -> "Curation":
         from playbook_db.llm import curator, marks
@@ -266,15 +300,23 @@ class Inquiry:
         for each in other_points:
             for place, names in duplicates.candidates(each, texts)[1].items():
                 near[place] = [*near.get(place, []), *names]
+        all_names = [point.name for each in (points, *other_points) for point in each]
+        for place, lesson in enumerate(reflection.lessons):
+            if names := [*duplicates.names_in(lesson, all_names), *near.get(place, [])]:
+                near[place] = [*dict.fromkeys(names)]
+        tagged = dict.fromkeys(name for tag in tags for name in duplicates.names_in(tag, all_names))
         self.kind = "curate"
         answer = curator.curate(
             self,
             template=template,
             reflection=Reflection(reflection.analysis, tags, reflection.lessons),
             playbook=marks.show(
-                template, [points, *other_points], [mark for each in contexts for mark in each.marks(cited)]
+                template,
+                [points, *other_points],
+                [mark for each in contexts for mark in each.marks(cited)],
+                [each.waiting for each in contexts],
             ),
-            candidates=curator.Candidates(pairs, near),
+            candidates=curator.Candidates(pairs, near, tagged),
             deadline=self.deadline,
             must_answer=True,
         )
@@ -296,6 +338,9 @@ class Inquiry:
             return {}
         finally:
             diagnostics.exchanges(self.project.folder, "risk", recording.exchanges, self._redacted)
+
+    def _instructions(self) -> str:
+        return read_instructions(self.project.folder, lambda text: self._redacted(without_private(text)))
 
     def _redacted(self, text: str) -> str:
         """Return *text* without secrets and without characters that a database can't store."""

@@ -1,5 +1,8 @@
 """Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor.
 
+If there are more lessons than a batch may have operations, the others are stored like an answer of the reflector, and
+the curator is asked again: each batch is a revision, and the cursor moves with the last one.
+
 Valid answers are applied to the playbook as it is at that time. The revision, the proposals, the cursor and the end of
 the job are one commit, so that a killed process leaves all of them or none.
 
@@ -42,6 +45,11 @@ class LearnResult:
     calls: tuple[Call, ...] = ()
     proposals: int = 0
 
+    def followed_by(self, later: "LearnResult") -> "LearnResult":
+        """Return this result together with the *later* batch's."""
+        revision = later.revision if later.revision and later.revision.revision else self.revision
+        return LearnResult(False, revision, self.calls + later.calls, self.proposals + later.proposals)
+
 
 def learn(
     project: Project,
@@ -80,7 +88,16 @@ def learn(
         raise RefusalError(f"{place} were skipped: {error} Nothing is learned from them.") from error
     proposals = sum(_keep(chunk, each, inquiry.calls, None).proposals for each in others)
     result = _keep(chunk, verdict, inquiry.calls, finishes)
-    return result if result.already_learned else replace(result, proposals=result.proposals + proposals)
+    if result.already_learned:
+        return result
+    result = replace(result, proposals=result.proposals + proposals)
+    if not verdict.rest.lessons:
+        return result
+    return result.followed_by(
+        learn(
+            project, chunk, model, deadline=deadline, secrets=secrets, finishes=finishes, budget=budget, review=review
+        )
+    )
 
 
 @retry_on_conflict
@@ -106,6 +123,8 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
         book.distinct_points(),
         {},
         book.waiting_reflection(chunk) or StoredReflection(),
+        book.waiting_proposals(),
+        book.taught_by(session),
     )
     return replace(context, signals=book.point_signals([point.name for point in context.points(chunk.cited)]))
 
@@ -136,7 +155,21 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
                 verdict.reflection_id, revision=result.revision, curator_reasoning=verdict.reasoning, calls=curated
             )
         book.keep_apart(verdict.apart, actor=session, judged_in=verdict.judged_in)
-        _note_done(project, book, chunk, finishes)
+        added = {change.point.text: change.point.name for change in changes if change.kind == "add"}
+        pairs = [(added[text], name) for text, name in verdict.new_apart if text in added]
+        book.keep_apart(pairs, actor=session, judged_in=result.revision)
+        if not verdict.rest.lessons:
+            _note_done(project, book, chunk, finishes)
+        elif not project.is_users:
+            rest = verdict.rest
+            book.add_reflection(
+                chunk,
+                session_id=chunk.session_id,
+                analysis=rest.analysis,
+                bullet_tags=[],
+                lessons=rest.lessons,
+                calls=[],
+            )
     diagnostics.operations(project.folder, verdict.raw, result.skipped, changes)
     diagnostics.pruning(project.folder, pruned)
     return LearnResult(revision=result, calls=tuple(calls), proposals=proposals)

@@ -12,14 +12,14 @@ from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import tables
 from playbook_db.store.playbook.playbook_rows import IN_FORCE
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import IS_WEAK, JOINED
+from playbook_db.store.quick_sql import JOINED
 
 _EVIDENCE = sql("""
 SELECT k.name, c.evidence FROM changes AS c JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.evidence IS NOT NULL ORDER BY c.revision, c.seq
 """)
 _VOTES = sql(f"""
-SELECT k.name, v.tag, v.rationale, v.ignored, v.evidence, {IS_WEAK}
+SELECT k.name, v.tag, v.rationale, v.ignored, v.evidence
 FROM votes AS v JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND {IN_FORCE} ORDER BY v.revision, v.seq
 """)
@@ -75,8 +75,8 @@ def _add_points(book: PlaybookRepository, other: PlaybookRepository) -> dict[str
         book.draft.changes[-1] = replace(book.draft.changes[-1], evidence=evidence.get(point.name, ()))
     rows = other.connection.execute(_VOTES, _of(other))
     votes = [
-        Vote(names[name], tag, rationale, True, bool(ignored), read_json(text), bool(is_weak))
-        for name, tag, rationale, ignored, text, is_weak in rows
+        Vote(names[name], tag, rationale, True, bool(ignored), read_json(text))
+        for name, tag, rationale, ignored, text in rows
         if name in names
     ]
     book.commit("import", reason, votes=votes)

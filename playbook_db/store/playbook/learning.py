@@ -57,11 +57,21 @@ JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = v.point_id
 WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit' AND {IN_FORCE}
 """)
+# The points that a session added, or said again.
+_TAUGHT_BY = sql(f"""
+SELECT k.name FROM revisions AS r JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.created_in = r.number
+WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id
+UNION
+SELECT k.name FROM revisions AS r
+JOIN votes AS a ON a.playbook_id = :playbook_id AND a.revision = r.number AND {quick_sql.IS_AGAIN}
+JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = a.point_id
+WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id
+""")
 _WAKE = sql("""
 UPDATE key_points SET resting = 0
 WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND resting = 1
 """)
-# Points whose last votes were all harmful, and that got a harmful vote after a revision.
+# Points whose last votes since their last rewording were all harmful, and that got a harmful vote after a revision.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
@@ -70,6 +80,9 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
       AND (SELECT count(*) FROM (
               SELECT v.tag FROM votes AS v
               WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
+               AND v.revision > coalesce((
+                    SELECT max(c.revision) FROM changes AS c WHERE c.playbook_id = :playbook_id
+                        AND c.point_id = n.point_id AND c.text IS NOT NULL AND c.kind NOT IN ('add', 'restore')), 0)
                 AND {IN_FORCE}
               ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
            WHERE last.tag = 'harmful') = :harmful)
@@ -112,10 +125,11 @@ SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS 
     substr((SELECT max(c.time) FROM citations AS c
             WHERE c.playbook_id = :playbook_id AND c.point_id = k.id), 1, 10) AS last_cited,
     coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {quick_sql.IGNORED_SINCE} AS ignored,
-    k.resting AS is_resting, k.pinned AS is_pinned
+    k.resting AS is_resting, k.pinned AS is_pinned,
+    {quick_sql.TAUGHT_IN} AS taught_in, k.helpful - e.helpful AS helpful_since, k.harmful - e.harmful AS harmful_since
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
-LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
+LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id {quick_sql.LAST_REWORDING}
 LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
     AND v.revision = (SELECT max(l.revision) FROM votes AS l
                       WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
@@ -156,6 +170,10 @@ class StoredReflection:
     bullet_tags: list[Any] = field(default_factory=list)
     lessons: list[Any] = field(default_factory=list)
     is_empty: bool = False
+
+    def first_lessons(self, count: int) -> tuple[list[Any], list[Any]]:
+        """Return the first *count* lessons, and the others."""
+        return self.lessons[:count], self.lessons[count:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +274,10 @@ class LearningRows(PlaybookRows):
     def voted_on(self, session_id: str) -> dict[str, str]:
         """Return the tags of the votes that the session cast itself, by point. Votes learned from it don't count."""
         return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
+
+    def taught_by(self, session_id: str) -> set[str]:
+        """Return the names of the points that the session added, or that it said again."""
+        return set(self._execute(_TAUGHT_BY, session_id=session_id).scalars())
 
     def point_signals(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return facts about the use of each of the points *names*, by name. They are named as in

@@ -39,8 +39,9 @@ _SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
 """
-_VOTES = """
-SELECT coalesce(k.name, v.name), v.tag, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence
+_TAG = f"CASE WHEN {quick_sql.IS_AGAIN.replace('a.', 'v.')} THEN 'again' ELSE v.tag END"
+_VOTES = f"""
+SELECT coalesce(k.name, v.name), {_TAG}, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
 """
@@ -60,10 +61,10 @@ FROM use_by_event
 WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id) GROUP BY event HAVING sum(shown) > 0
 """
 USE_OF_POINT = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY")
-_POINT_VOTES = """
-SELECT revision, tag, rationale, ignored, evidence FROM votes
-WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
-ORDER BY revision, seq
+_POINT_VOTES = f"""
+SELECT v.revision, {_TAG}, v.rationale, v.ignored, v.evidence FROM votes AS v
+WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BETWEEN :oldest AND :newest
+ORDER BY v.revision, v.seq
 """
 # The number of held-back points and of failures among them, then the same two numbers for shown points.
 SUMS_OF_TRIALS = ", ".join(
@@ -79,6 +80,11 @@ SELECT coalesce(max((SELECT w.sessions FROM showings AS w
                      WHERE w.playbook_id = :playbook_id AND w.point_id = :point_id)), 0),
        coalesce(sum(t.followed), 0), count(CASE WHEN t.ignored > 0 THEN 1 END), coalesce(sum(t.failed_calls), 0)
 FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id AND t.held_back = 0
+"""
+_RECENT = f"""
+SELECT {quick_sql.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
+FROM key_points AS k {quick_sql.LAST_REWORDING}
+WHERE k.playbook_id = :playbook_id AND k.id = :point_id
 """
 _MERGED = """
 SELECT DISTINCT k.name FROM changes AS c
@@ -118,9 +124,9 @@ class RevisionReflection:
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
     """An event in the life of a point: a change or a vote. `kind` is add, edit, move, retire or restore for a change,
-    and helpful, harmful or neutral for a vote. `kind` is vote if counters changed without a vote, as by an undo. `text`
-    is the new text, a summary of the change, or a vote's reason. `before` is the text before an edit. `ignored` means
-    that the session had the point but didn't follow it."""
+    and helpful, harmful, neutral or again for a vote. `kind` is vote if counters changed without a vote, as by an undo.
+    `text` is the new text, a summary of the change, or a vote's reason. `before` is the text before an edit. `ignored`
+    means that the session had the point but didn't follow it."""
 
     revision: int
     time: str
@@ -139,12 +145,27 @@ class LifeEvent:
 @dataclass(frozen=True, slots=True)
 class Life:
     """The events of a point, oldest first. `merged` names the points that were merged into it, without undone merges.
-    `totals` count sessions by whether they followed the point. `trials` compare sessions with and without it."""
+    `totals` count sessions by whether they followed the point. `trials` compare sessions with and without it.
+    `taught_in` counts the sessions that taught the point. `reworded_in` is the revision of its last rewording, or None;
+    `helpful_since` and `harmful_since` count the votes after that."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
     totals: Totals = field(default_factory=Totals)
     trials: TrialComparison | None = None
+    taught_in: int = 0
+    helpful_since: int | None = None
+    harmful_since: int | None = None
+    reworded_in: int | None = None
+
+    @property
+    def recurrence(self) -> list[str]:
+        """Sentences about the sessions that taught the point, and about its votes since its last rewording."""
+        taught = [f"Seen in {self.taught_in} sessions."] if self.taught_in > 1 else []
+        if self.reworded_in is None:
+            return taught
+        votes = f"{self.helpful_since} helpful and {self.harmful_since} harmful"
+        return [*taught, f"Votes since its last rewording, in r{self.reworded_in}: {votes}."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +254,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     if point_id is None:
         return None
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _POINT_TRIALS)]
+    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _POINT_TRIALS, _RECENT)]
     revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
@@ -258,7 +279,8 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     merged = tuple(name for (name,) in rows(book, _MERGED, point_id=point_id))
     trials = Trials(*(int(count) for counts in rows(book, _POINT_TRIALS, point_id=point_id) for count in counts))
     compared = compare_point(trials) if trials.has_both else None
-    return Life(tuple(events), merged, Totals(*map(int, totals)), compared)
+    [recurrence] = rows(book, _RECENT, point_id=point_id)
+    return Life(tuple(events), merged, Totals(*map(int, totals)), compared, *recurrence)
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:

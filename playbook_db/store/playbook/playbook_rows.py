@@ -1,7 +1,8 @@
 """The base class for all queries on one playbook."""
 
 import functools
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,11 @@ from playbook_db.store.dialect import Answers, Question, dialect_of
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
+_RECENT = sql(f"""
+SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {quick_sql.AGAIN_SINCE}
+FROM key_points AS k {quick_sql.LAST_REWORDING}
+WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
+""")
 _FEW_POINTS = 200  # live points; of such a playbook all points are read
 _MOST_COMPARED = 200  # points that contain one phrase
 _statement = functools.lru_cache(sql)  # building one takes longer than running it
@@ -62,6 +68,12 @@ class PlaybookRows:
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
+
+    def bases(self, names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+        """Return for each of the stored points *names* its counters at its last rewording (0 if it was never reworded),
+        and how many sessions said the same again since."""
+        rows = self._execute(_RECENT, names=json.dumps(list(names)))
+        return {name: (helpful, harmful, again) for name, helpful, harmful, again in rows}
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
         """Return the numbers of all live points with the `normalised` text of *text*, and perhaps of others. Return

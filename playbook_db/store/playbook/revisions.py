@@ -1,7 +1,7 @@
 """Add a revision to the append-only history, and update the points."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, insert
@@ -10,6 +10,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.merging.undo import Undo
+from playbook_db.domain.operations import AGAIN
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust import evidence
@@ -22,7 +23,7 @@ _UPDATE_POINT = sql("""
 UPDATE key_points
 SET section = :section, position = :position, text = :text, helpful = :helpful, harmful = :harmful,
     retired_in = :retired_in, retired_reason = :retired_reason, rank = :rank,
-    confirmed_at = CASE WHEN :is_reworded = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END, resting = 0
+    confirmed_at = CASE WHEN :is_confirmed = 1 OR :helpful > helpful THEN :time ELSE confirmed_at END, resting = 0
 WHERE playbook_id = :playbook_id AND id = :id
 """)
 _PASS_PIN_ON = sql("""
@@ -70,6 +71,9 @@ class RevisionWriter(PlaybookRows):
         super().__init__(connection, playbook_id)
         self._highest_id: int | None = None  # if known
         self._ids: dict[str, int] = {}  # numbers of the points that were read or written, by name
+        self._bases: dict[
+            str, tuple[int, int, int]
+        ] = {}  # of the points that are being written, at their last rewording
 
     def append_revision(
         self,
@@ -87,9 +91,11 @@ class RevisionWriter(PlaybookRows):
         header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
+        self._bases = self._bases_after(changed, cast, new)
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
-            self._write_points(number, columns["time"], changed, ids, new)
+            again = {vote.name for vote in cast if vote.tag == AGAIN}
+            self._write_points(number, columns["time"], changed, ids, new, again)
             change_rows = (
                 {
                     "point_id": ids[change.point.name],
@@ -106,10 +112,10 @@ class RevisionWriter(PlaybookRows):
                 {
                     "point_id": ids[vote.name] if vote.matched else None,
                     "name": None if vote.matched else vote.name,
-                    "tag": vote.tag,
+                    "tag": "neutral" if vote.tag == AGAIN else vote.tag,
                     "rationale": vote.rationale,
                     "ignored": int(vote.ignored),
-                    "evidence": evidence.as_json(vote.evidence),
+                    "evidence": evidence.as_json(vote.evidence, is_again=vote.tag == AGAIN),
                 }
                 for vote in cast
             )
@@ -139,11 +145,18 @@ class RevisionWriter(PlaybookRows):
             self.connection.execute(insert(table), values)
 
     def _write_points(
-        self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
+        self,
+        revision: int,
+        time: str,
+        changed: Sequence[Change],
+        ids: Mapping[str, int],
+        new: set[str],
+        again: Collection[str],
     ) -> None:
         """Update the points in *changed*, and insert the points in *new*. *ids* has all numbers. A new, reworded or
-        more helpful point counts as confirmed. Any change ends a point's rest. A successor gets the pin."""
-        reworded = {change.point.name for change in changed if change.reworded}
+        more helpful point counts as confirmed, and so does one that is in *again*. Any change ends a point's rest. A
+        successor gets the pin."""
+        confirmed = {*again, *(change.point.name for change in changed if change.reworded)}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
             leaves = change.kind == "retire"
@@ -154,12 +167,12 @@ class RevisionWriter(PlaybookRows):
                 "text": change.point.text,
                 "retired_in": revision if leaves else None,
                 "retired_reason": change.reason if leaves else None,
-                "rank": prompt_text.rank(change.point.helpful, change.point.harmful, revision),
+                "rank": self._rank(change.point, revision),
             }
             if name in new:
                 new_points.append({**row, "name": name, "created_in": revision, "confirmed_at": time})
             else:
-                updates.append({**row, "is_reworded": int(name in reworded), "time": time})
+                updates.append({**row, "is_confirmed": int(name in confirmed), "time": time})
         if new_points:
             self.connection.execute(insert(key_points), new_points)
         if updates:
@@ -168,6 +181,25 @@ class RevisionWriter(PlaybookRows):
         successors = [change for change in changed if change.successor and change.successor in ids]
         for change in successors:
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
+
+    def _bases_after(
+        self, changed: Sequence[Change], cast: Iterable[Vote], new: set[str]
+    ) -> dict[str, tuple[int, int, int]]:
+        """Return the `bases` of the points in *changed* with the changes and the votes *cast* of this revision."""
+        known = [name for name in {change.point.name for change in changed} if name not in new]
+        bases = self.bases(known) if known else {}
+        for vote in cast:
+            if vote.tag == AGAIN and vote.name in bases:
+                helpful, harmful, again = bases[vote.name]
+                bases[vote.name] = helpful, harmful, again + 1
+        for change in changed:
+            if change.reworded and change.kind not in ("add", "restore"):
+                bases[change.point.name] = change.point.helpful, change.point.harmful, 0
+        return bases
+
+    def _rank(self, point: KeyPoint, revision: int) -> float:
+        helpful, harmful, again = self._bases.get(point.name, (0, 0, 0))
+        return prompt_text.rank(max(0, point.helpful - helpful), max(0, point.harmful - harmful), revision, again)
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
         """Return the number of each point in *changed* and *cast*, by name, and also the names of the new points."""

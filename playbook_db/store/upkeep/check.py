@@ -17,6 +17,7 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
+from playbook_db.store.quick_sql import AGAIN_SINCE, LAST_REWORDING
 from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
 from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.urls import sqlite_path
@@ -33,12 +34,13 @@ _REVISIONS = sql("""
 SELECT p.key, count(*), min(r.number), max(r.number)
 FROM revisions AS r LEFT JOIN playbooks AS p ON p.id = r.playbook_id GROUP BY r.playbook_id, p.key
 """)
-_RANKS = sql("""
+_RANKS = sql(f"""
 SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
     SELECT c.revision FROM changes AS c WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
     ORDER BY c.revision DESC LIMIT 1
-)
-FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
+),
+coalesce(e.helpful, 0), coalesce(e.harmful, 0), {AGAIN_SINCE}
+FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id {LAST_REWORDING}
 """)
 SEARCH_IS_WRONG = "the full-text index doesn't match the points"
 Check = Callable[[Connection], list[str]]
@@ -110,12 +112,18 @@ def check_ranks(connection: Connection) -> list[str]:
 
 
 def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
-    """Return the points with a wrong rank, as pairs of the playbook's key and the point's name."""
-    return [
-        (key, name)
-        for key, name, rank, helpful, harmful, changed_in in connection.execute(_RANKS)
-        if abs(rank - prompt_text.rank(helpful, harmful, changed_in or 0)) > _TOLERANCE
+    """Return the points with a wrong rank, as pairs of the playbook's key and the point's name. An earlier version
+    ranked a reworded point by all its votes. Such a rank is right until the point changes."""
+    return [(key, name) for key, name, rank, *known in connection.execute(_RANKS) if not _is_possible(rank, *known)]
+
+
+def _is_possible(rank: float, helpful: int, harmful: int, changed_in: int | None, *base: int) -> bool:
+    helpful_before, harmful_before, again = base
+    ranks = [
+        prompt_text.rank(max(0, helpful - good), max(0, harmful - bad), changed_in or 0, again)
+        for good, bad in ((0, 0), (helpful_before, harmful_before))
     ]
+    return min(ranks) - _TOLERANCE <= rank <= max(ranks) + _TOLERANCE
 
 
 def check_search(connection: Connection) -> list[str]:

@@ -1,0 +1,129 @@
+"""What later sessions say again, and what a session with many lessons teaches."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code.learner import TranscriptResult, learn_transcript
+from playbook_db.services.playbook import edit, review
+from playbook_db.services.project import Project, read_playbook
+from playbook_db.store.engine import Store
+from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
+from tests.learning.conftest import MessagesApi, curation, is_reflector, model_at
+from tests.messages_api import Request, Rule
+from tests.quoting import quoting, with_evidence
+from tests.transcripts_made_up import TranscriptBuilder
+
+pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
+
+SAID = "Deploy with ./just ship, please"
+LESSON = {"kind": "rule", "text": "Deploy with `./just ship`.", "evidence": [SAID]}
+ADD = {"type": "ADD", "text": "Deploy with `./just ship`.", "section": "PROJECT CONTEXT"}
+Learn = Callable[..., tuple[TranscriptResult, list[Request]]]
+
+
+@pytest.fixture
+def project(database: Store, folder: Path) -> Project:
+    """The project in `folder`, without points."""
+    return Project.in_folder(database, str(folder))
+
+
+@pytest.fixture
+def learn(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
+    """Lets the session of that number teach lessons, with the curator's answers, and returns what the models heard."""
+
+    def once(number: int, lessons: Sequence[dict[str, Any]], *curated: str) -> tuple[TranscriptResult, list[Request]]:
+        session = TranscriptBuilder(f"s-{number}")
+        session.user(SAID, gitBranch="feature/ship")
+        session.assistant("I deploy it.")
+        path = session.write(tmp_path / f"s-{number}.jsonl")
+        given = iter(curated or [curation()])
+        reflected = json.dumps({"analysis": "a", "bullet_tags": [], "lessons": list(lessons)})
+        rules = (
+            Rule(quoting(reflected), when=is_reflector),
+            Rule(lambda request: with_evidence(next(given), request), when=lambda request: not is_reflector(request)),
+        )
+        with MessagesApi(*rules) as api:
+            return learn_transcript(project, path, model_at(api, monkeypatch)), api.messages()
+
+    return once
+
+
+def test_what_another_session_says_again_is_recorded(learn: Learn, project: Project, playbook: Playbook) -> None:  # noqa: F811
+    """Once for each session. The model and the user learn how many sessions said it."""
+    learn(1, [LESSON], curation(ADD))
+    for number in (2, 3):
+        learn(number, [LESSON | {"again": "ctx-001"}])
+
+    _, (_, curator) = learn(4, [LESSON | {"again": "ctx-001"}])
+
+    assert "seen in 3 sessions" in curator.said
+    assert "- lesson 1 and ctx-001" in curator.said
+    told = playbook("why", "ctx-001", "--db", str(project.store.url)).out
+    assert "Seen in 4 sessions." in told
+    assert "Since then: 3 repeated lessons." in told
+
+
+def test_a_waiting_point_counts_when_a_second_session_says_it_again(learn: Learn, project: Project) -> None:
+    """The models are shown what waits."""
+    learn(1, [LESSON], curation(ADD | {"evidence": []}))
+    assert read_playbook(project).points == ()
+    (waits,) = review.waiting(project)
+
+    _, (reflector, curator) = learn(2, [LESSON | {"again": waits.name}])
+
+    for request in (reflector, curator):
+        assert f"## WAITING\n[{waits.name}] ADD: {ADD['text']}" in request.said
+    assert [point.text for point in read_playbook(project).points] == [ADD["text"]]
+    assert review.waiting(project) == []
+
+
+def test_many_lessons_are_asked_about_in_batches(learn: Learn, project: Project) -> None:
+    """Each batch is a revision. The second one sees what the first one changed. Votes and costs count once."""
+    edit.add(project, "run the tests", section="pat")
+    lessons = [LESSON | {"text": f"Rule {number}."} for number in range(1, 15)]
+    curated = [
+        curation(*({"type": "ADD", "text": f"Rule {number}.", "section": ADD["section"]} for number in numbers))
+        for numbers in (range(1, 11), range(11, 15))
+    ]
+
+    _, requests = learn(1, lessons, *curated)
+
+    assert [is_reflector(request) for request in requests] == [True, False, False]
+    assert "Rule 10." in requests[1].said
+    assert "Rule 11." not in requests[1].said
+    assert "[ctx-010] Rule 10." in requests[2].said
+    assert [point.text for point in read_playbook(project).points[1:]] == [lesson["text"] for lesson in lessons]
+    with project.store.read(project.key) as book:
+        assert book.revision == 3
+        (offset,) = book.cursors().values()
+    assert offset > 0
+
+
+def test_the_reflector_hears_branch_and_instruction_files(learn: Learn, project: Project) -> None:
+    """Secrets in the files are masked, and private parts are left out."""
+    folder = Path(str(project.folder))
+    (folder / "CLAUDE.md").write_text("Use uv. <private>Not this.</private> key: sk-ant-api03-" + "a1B2" * 24)
+
+    _, (reflector, *_) = learn(1, [])
+
+    assert "The session's branch: feature/ship\n" in reflector.said
+    assert "## CLAUDE.md\nUse uv." in reflector.said
+    assert "a1B2a1B2" not in reflector.said
+    assert "Not this" not in reflector.said
+
+
+def test_a_new_point_that_differs_from_an_alike_one_is_not_asked_about(learn: Learn, project: Project) -> None:
+    """Until one of the two is reworded."""
+    edit.add(project, "Deploy with `./just ship` only.", section="pat")
+    kept = json.loads(curation(ADD)) | {"apart": [["lesson 1", "pat-001"]]}
+    learn(1, [LESSON], json.dumps(kept))
+
+    _, (_, curator) = learn(2, [LESSON | {"text": "Another rule."}])
+
+    with project.store.read(project.key) as book:
+        assert book.distinct_points() == [("pat-001", "ctx-001")]
+    assert "- pat-001 and ctx-001" not in curator.said
