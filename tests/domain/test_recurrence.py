@@ -7,14 +7,14 @@ import pytest
 from playbook_db.domain.operations import MAX_OPERATIONS
 from playbook_db.domain.playbook import Playbook, playbook_of
 from playbook_db.domain.proposals import Proposal
-from playbook_db.domain.trust.evidence import FETCHED, USER, Place
+from playbook_db.domain.trust.evidence import OUTSIDE, USER, Place
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags
 from playbook_db.domain.trust.recurrence import Recurrence, judge_again
 from tests.builders import a_key_point
 
 PLAYBOOK = playbook_of([a_key_point("pat-001", text="round prices at the end")])
 SAID = Place(USER, "the user's words", "please round prices at the end")
-PAGE = Place(FETCHED, "WebFetch: https://docs.example", "a page about tax")
+PAGE = Place(OUTSIDE, "WebFetch: https://docs.example", "a page about tax")
 
 
 def a_lesson(again: str, quote: str = SAID.text) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def a_lesson(again: str, quote: str = SAID.text) -> dict[str, Any]:
 def waiting(kind: Any = "ADD", **changed: Any) -> Proposal:
     """The waiting proposal p3 of the session s-1."""
     operation = {"type": kind, "text": "round prices late", **changed}
-    return Proposal(3, kind, operation, (), FETCHED, "s-1", 1, "2026-11-21T01:05:00.123456+00:00")
+    return Proposal(3, kind, operation, (), OUTSIDE, "s-1", 1, "2026-11-21T01:05:00.123456+00:00")
 
 
 def judged(*lessons: dict[str, Any], proposal: Proposal | None = None, **changed: Any) -> Recurrence:
@@ -60,7 +60,7 @@ def test_a_waiting_point_counts_when_another_session_says_it_again() -> None:
     ("proposal", "changed"),
     [
         (waiting(), {"places": [SAID, PAGE]}),
-        (waiting(doubt="a page says it"), {}),
+        (waiting(doubt="marked as risky"), {}),
         (waiting("UPDATE", target_id="pat-001"), {}),
         (waiting(), {"review": "all"}),
         (waiting(), {"playbook": Playbook(is_users=True), "name": "up3"}),
@@ -85,3 +85,12 @@ def test_a_full_batch_leaves_no_space_for_what_waits() -> None:
     judged(a_lesson("pat-001"), a_lesson("p3")).add_to(tags, full, taught={"pat-001"})
 
     assert (tags.votes, full.counting, full.evidence) == ([], [{}] * MAX_OPERATIONS, [])
+
+
+@pytest.mark.parametrize("marks", [{}, {"round prices late": True}])
+def test_a_waiting_change_without_a_safe_mark_waits_on(marks: dict[str, bool]) -> None:
+    """A model says which texts are risky; without an answer nothing counts."""
+    found = judged(a_lesson("p3"), proposal=waiting())
+    found.hold_back(marks)
+
+    assert (found.counting, found.evidence, len(found.proposed)) == ([], [], 1)

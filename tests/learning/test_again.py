@@ -69,33 +69,34 @@ def test_what_another_session_says_again_is_recorded(learn: Learn, project: Proj
 
 def test_a_waiting_point_counts_when_a_second_session_says_it_again(learn: Learn, project: Project) -> None:
     """The models are shown what waits."""
+    edit.add(project, "run the tests", section="pat")
     learn(1, [LESSON], curation(ADD | {"evidence": []}))
-    assert read_playbook(project).points == ()
+    assert len(read_playbook(project).points) == 1
     (waits,) = review.waiting(project)
 
     _, (reflector, curator) = learn(2, [LESSON | {"again": waits.name}])
 
     for request in (reflector, curator):
         assert f"## WAITING\n[{waits.name}] ADD: {ADD['text']}" in request.said
-    assert [point.text for point in read_playbook(project).points] == [ADD["text"]]
+    assert [point.text for point in read_playbook(project).points[1:]] == [ADD["text"]]
     assert review.waiting(project) == []
 
 
 def test_many_lessons_are_asked_about_in_batches(learn: Learn, project: Project) -> None:
     """Each batch is a revision. The second one sees what the first one changed. Votes and costs count once."""
     edit.add(project, "run the tests", section="pat")
-    lessons = [LESSON | {"text": f"Rule {number}."} for number in range(1, 15)]
+    lessons = [LESSON | {"text": f"Deploy rule {number}."} for number in range(1, 15)]
     curated = [
-        curation(*({"type": "ADD", "text": f"Rule {number}.", "section": ADD["section"]} for number in numbers))
+        curation(*({"type": "ADD", "text": f"Deploy rule {number}.", "section": ADD["section"]} for number in numbers))
         for numbers in (range(1, 11), range(11, 15))
     ]
 
     _, requests = learn(1, lessons, *curated)
 
     assert [is_reflector(request) for request in requests] == [True, False, False]
-    assert "Rule 10." in requests[1].said
-    assert "Rule 11." not in requests[1].said
-    assert "[ctx-010] Rule 10." in requests[2].said
+    assert "Deploy rule 10." in requests[1].said
+    assert "Deploy rule 11." not in requests[1].said
+    assert "[ctx-010] Deploy rule 10." in requests[2].said
     assert [point.text for point in read_playbook(project).points[1:]] == [lesson["text"] for lesson in lessons]
     with project.store.read(project.key) as book:
         assert book.revision == 3
