@@ -22,6 +22,8 @@ STARTERS = {
     ("claude_code/setup/doctor.py", "_interpreter"),  # the user's Python, and that of the hooks and of the worker
     ("claude_code/setup/doctor.py", "_worker"),
     ("claude_code/setup/trial.py", "run"),
+    ("__main__.py", "run"),  # itself, with paths in UTF-8
+    ("claude_code/hooks/hook_runner.py", "run"),  # the same
     ("claude_code/plugin_env.py", "_find_python"),
     ("claude_code/plugin_env.py", "_run"),  # uv, pip
     ("platforms.py", "_become"),  # the worker
