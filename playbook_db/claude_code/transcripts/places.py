@@ -37,17 +37,20 @@ _WRITTEN = re.compile(
     r"cat\s*<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\b|(?:-\w*m|--message|--body|--title)[= ](?:\"[^\"]*\"|'[^']*')",
     re.DOTALL | re.MULTILINE,
 )
-_OUTPUT = r">>?\s*|\btee\s+(?:-a\s+)?"
-# Commands that print texts by other people.
-_PRINTS = re.compile(
+_OUTPUT = r">>?[ \t]*|\btee\s+(?:-a\s+)?"
+# Commands that print texts by other people, also if they fail.
+_FETCHES = re.compile(
     rf"(?<![\w./-])(?:curl|wget|aria2c|https?|lynx|w3m)\s(?![^|;&\n]*(?:[\s'\"@]|//){_LOCAL}(?:[:/\s'\"]|$))"
     r"|(?<![\w./-])(?:ssh|scp|rsync|sftp|nc|jira|aws\s+s3|gsutil|dig|nslookup|telnet|pdftotext|exiftool|psql|mysql|mongo\w*"
-    r"|redis-cli|sqlite3|journalctl|notmuch)(?![\w-])"
-    r"|\b(?:gh|glab)\s+(?:api\s|(?:issue|pr|mr|run|release|gist|search|repo)\s+"
+    r"|redis-cli|sqlite3|journalctl|notmuch)(?![\w-])|\slogs(?=\s|$)"
+)
+# Commands that print texts by other people. If they fail, the message is their own.
+_PRINTS = re.compile(
+    r"\b(?:gh|glab)\s+(?:api\s|(?:issue|pr|mr|run|release|gist|search|repo)\s+"
     r"(?!create|checkout|merge|comment|edit|close|ready))"
     r"|\b(?:npm|pnpm|yarn|cargo|gem|pip3?|poetry|composer|go)\s+(?:view|info|show|search|pack|download|outdated|audit|index)\b"
     rf"|{_GIT}(?:log|show|blame|shortlog|clone|ls-remote|submodule|notes|tag\s+-n|branch\s+-a)"
-    rf"|{_GIT}diff\b[^|;&\n]*{_OTHERS}|\bFETCH_HEAD\b|\slogs(?=\s|$)|\bbase64\s+-d"
+    rf"|{_GIT}diff\b[^|;&\n]*{_OTHERS}|\bFETCH_HEAD\b|\bbase64\s+-d"
 )
 # Commands that bring other people's files into the project.
 _STRANGERS = re.compile(
@@ -56,12 +59,16 @@ _STRANGERS = re.compile(
     rf"|{_GIT}fetch\s+(?!origin\b|-)\w|{_GIT}remote\s+add\b"
 )
 _DOWNLOADS = re.compile(r"\b(?:curl|wget|aria2c|gh|git\s+clone|npm\s+pack|pip3?\s+download|scp|rsync|aws|gsutil)\b")
-_EXTRACTS = re.compile(r"\b(?:unzip|tar\s+-?\w*x|7z\s+x|bsdtar|gunzip)")
+_EXTRACTS = re.compile(r"\b(?:unzip(?!\s+-\w*l)|tar\s+-?\w*x|7z\s+x|bsdtar|gunzip)")
 _TARGET = re.compile(
-    rf"(?:\s-\w*[oO]\s*|--output[= ]|{_OUTPUT})([\w./~-]+)|git\s+clone\s+(?:-\S+\s+)*\S+\s+([\w./-]+)"
-    r"|\s(?:-d|-C|-P)\s*([\w./~-]+)"
+    rf"(?:\s-\w*[oO]\s|--output[= ]|{_OUTPUT})[\"']?([\w./~$-]+)|git\s+clone\s+(?:-\S+\s+)*\S+\s+([\w./-]+)"
+    r"|\s(?:-d|-C|-P)\s*[\"']?([\w./~$-]+)"
 )
-_REMOTE_NAME = re.compile(r"\b(?:https?://|git@)[^\s'\"]*?/([\w.-]+?)(?:\.git)?/?(?=[\s'\"?#]|$)")
+# Commands that name their file after the address.
+_REMOTE_NAME = re.compile(
+    r"(?:\bgit\s+clone\b|\bwget\b|\bcurl\b[^|;&\n]*\s(?:-\w*O|--remote-name))[^|;&\n]*?"
+    r"(?:https?://|git@)[^\s'\"]*?/([\w.-]+?)(?:\.git)?/?(?=[\s'\"?#]|$)"
+)
 _READERS = re.compile(r"(?<![\w./-])(?:cat|head|tail|less|more|bat|sed|awk|e?grep|rg|jq|strings|find|ls|diff)(?![\w-])")
 _ENTERS = re.compile(r"\s*(?:cd|pushd)\s+([\w./~-]+)")
 _FAR_PATH = re.compile(r"(?<![\w.,=:/$}])(~/[\w./@-]+|/(?!dev/|bin/|usr/bin/)[\w.@-]+/[\w./@-]+|\.\./[\w./-]*)")
@@ -82,7 +89,7 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
     if is_naming or own_text.is_our_tool(call.tool) or (call.tool in _OWN_TOOLS and not part.is_error):
         return ()
     path = next((call.inputs[name] for name in _PATHS if name in call.inputs), ".")
-    trust = _trust(call, path, part.text, files)
+    trust = _trust(call, path, part, files)
     if command := call.inputs.get("command", ""):  # `echo` prints the assistant's own words
         text = "\n".join(line for line in text.split("\n") if len(line) < 6 or line.strip() not in command)
     return (Place(OUTSIDE if files.has_strangers else trust, label(call, files), text),)
@@ -98,34 +105,37 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 
 
-def _trust(call: ToolCall, path: str, text: str, files: ProjectFiles) -> str:
-    """Return the class of the result *text* of *call*. *path* is the file or folder that the call names."""
+def _trust(call: ToolCall, path: str, part: Part, files: ProjectFiles) -> str:
+    """Return the class of *part*, the result of *call*. *path* is the file or folder that the call names."""
     if call.tool in _OWN_TOOLS:
         return HERE
     if call.tool in _SHELL_TOOLS:
-        return _trust_of_output(call, files)
+        return _trust_of_output(call, files, has_failed=part.is_error)
     if _BROWSER.match(call.tool):
         files.page = call.inputs.get("url") or files.page
         return HERE if _LOCAL_URL.match(files.page) else OUTSIDE
     if call.tool not in _FILE_TOOLS or not files.holds(path, call.folder):
         return OUTSIDE
-    names = (line.split(":")[0] for line in text.splitlines()) if call.tool in ("Grep", "Glob") else ()
+    names = (line.split(":")[0] for line in part.text.splitlines()) if call.tool in ("Grep", "Glob") else ()
     return OUTSIDE if any(map(has_dependency, names)) else HERE
 
 
-def _trust_of_output(call: ToolCall, files: ProjectFiles) -> str:
+def _trust_of_output(call: ToolCall, files: ProjectFiles, *, has_failed: bool) -> str:
     """Return the class of a command's output, and record in *files* what the command brought."""
     command = call.inputs.get("command", "")
     if not command:
         return OUTSIDE if call.tool in ("Bash", "!") else HERE
     bare = _TASK_OUTPUT.sub("", _WRITTEN.sub("", command))
+    for root in files.folders:  # such a path may have spaces
+        bare = re.sub(rf"[\"']?{re.escape(root)}(?![\w.-])", ".", bare)
     files.has_strangers |= _STRANGERS.search(bare) is not None
     entered = _ENTERS.match(bare)
     folder = posixpath.join(call.folder, os.path.expanduser(entered[1])) if entered else call.folder
     files.follow(folder)
-    prints = _PRINTS.search(bare) is not None
+    fetches = _FETCHES.search(bare) is not None
+    prints = fetches or (_PRINTS.search(bare) is not None and not has_failed)
     extracts = _EXTRACTS.search(bare) is not None
-    if extracts or (prints and _DOWNLOADS.search(bare)):
+    if extracts or _DOWNLOADS.search(bare):
         _record_downloads(bare, folder, files)
     is_outside = prints or extracts or not files.holds(".", folder) or _reads_others(bare, folder, files)
     return OUTSIDE if is_outside else HERE
@@ -136,9 +146,8 @@ def _record_downloads(command: str, folder: str, files: ProjectFiles) -> None:
     names = [next(filter(None, match.groups())) for match in _TARGET.finditer(command)]
     names += [match[1] for match in _REMOTE_NAME.finditer(command)]
     paths = {posixpath.normpath(posixpath.join(folder, name)) for name in names if not name.startswith("/dev/")}
-    paths = {path for path in paths if files.inside(path, folder) and path not in files.folders}
-    files.downloads |= paths
-    files.has_strangers |= _EXTRACTS.search(command) is not None and not paths
+    files.downloads |= {path for path in paths if files.inside(path, folder) and path not in files.folders}
+    files.has_strangers |= _EXTRACTS.search(command) is not None and not paths and files.holds(".", folder)
 
 
 def _reads_others(command: str, folder: str, files: ProjectFiles) -> bool:

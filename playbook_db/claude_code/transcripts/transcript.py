@@ -466,7 +466,8 @@ def _result_parts(block: dict[str, Any], content: dict[str, Any], calls: _Calls,
     if call and call.tool in _NO_NEWS and not is_error:
         return
     if answers := _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else {}:
-        yield Part("text", "\n".join(map(": ".join, answers.items())), user_text="\n".join(answers.values()))
+        words = "\n".join(map(": ".join, answers.items()))
+        yield Part("text", words, user_text=words)
         return
     # An MCP server can write the client's words into its error, but can't set `toolDenialKind`.
     decided_by = _decision(content, "reject")

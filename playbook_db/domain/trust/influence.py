@@ -15,6 +15,7 @@ _RUN_CHARS = 10  # so many equal characters aren't a coincidence in a language t
 _ENOUGH = 0.8  # the share of a point's words that a point made of it has, if the two say the same
 
 _WORD = re.compile(r"\w+")
+_WHOLE_WORD = re.compile(r"\w+(?:[./:@-]+\w+)*")  # a path, an address or a name of a branch is one word
 _ENDING = re.compile(r"(?<=\w{4})(?:s|es|ed|ing)$")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")  # Chinese, Japanese and Korean
 _STOP_WORDS = frozenset(
@@ -95,14 +96,17 @@ def _naming(names: Iterable[str], places: Sequence[Place]) -> str:
 
 
 def _copied(text: str, places: Sequence[Place]) -> str:
-    """Return which words in a row *text* shares with a text from outside, in a sentence, or `""`."""
-    words = _words(text)
+    """Return which words in a row *text* shares with a text from outside, but not with the user, in a sentence, or
+    `""`."""
+    words = _whole_words(text)
+    users = f" {' '.join(word for place in places if place.trust == USER for word in _whole_words(place.text))} "
     runs = (words[at : at + _RUN] for at in range(len(words) - _RUN + 1))
     copies = [" ".join(run) for run in runs if sum(len(word) >= _TELLING for word in run) >= 3]
     copies += [word for word in words if len(word) >= _RUN_CHARS and _UNSPACED.fullmatch(word)]
+    copies = [copy for copy in copies if f" {copy} " not in users]
     for place, whole in zip(places, plain_texts(tuple(places)), strict=True) if copies else ():
         if place.trust == OUTSIDE:
-            place_words = f" {' '.join(_words(whole))} "
+            place_words = f" {' '.join(_whole_words(whole))} "
             for copy in copies:
                 if f" {copy} " in place_words:
                     return f"{place.label} says {copy!r}"
@@ -121,3 +125,7 @@ def _stems(text: str) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
+
+
+def _whole_words(text: str) -> list[str]:
+    return _WHOLE_WORD.findall(text.casefold())
