@@ -274,7 +274,7 @@ class DamagedError(DatabaseError):
         self.cause = cause
         super().__init__(
             f"{where} is damaged or not an SQLite database ({cause}). The file was not changed.",
-            Remedy("Save what can be read: {}", ("db", "repair")),
+            Remedy("Repair it: {}", ("db", "repair")),
         )
 
 

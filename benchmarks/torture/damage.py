@@ -1,13 +1,8 @@
-"""Damaged databases: the check says so, the hooks go on, the repair keeps every point that can be read.
-
-What can be read is told by the sound files alone: the page that a point's row stands on was noted before the damage,
-and whether it is still the same bytes afterwards. What SQLite itself reads of the damaged file counts as well.
-"""
+"""Damaged databases: the check reports the damage, the hooks continue, and the repair starts from the backup."""
 
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import sqlite3
@@ -15,7 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,40 +25,34 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.upkeep.check import SEARCH_IS_WRONG
 
 _HOOKS = sandbox.ROOT / "hooks"
-PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32
+PAGE = 4096
+_SHARE_WITH_BACKUP = 0.8
 _PATIENCE_S = 20.0
 # What a hook ends with: where a busy machine lets no thread of it run, its last resort, of which the shell makes 0.
 HOOK_ENDS = (0, -signal.SIGALRM)
-_POINTS = """
-SELECT p.key, k.name, k.section, k.text, k.helpful, k.harmful
-FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
-"""
-
-Point = tuple[str, str, str, str, int, int]
+_CONTENT = "SELECT playbook_id, number, message FROM revisions UNION ALL SELECT playbook_id, id, text FROM key_points"
 
 
 @dataclass(frozen=True)
 class _Original:
-    """A sound database: its files, its points, and for each the file and the place of the page with its row."""
+    """A sound database: its name, the bytes of the file and its log, and a backup of an earlier state."""
 
     name: str
     data: bytes
     log: bytes
-    points: frozenset[Point]
-    places: Mapping[Point, tuple[str, int]]
+    backup: bytes
 
 
 @dataclass(slots=True)
 class Damage:
-    """How many databases were damaged, how; in how many the check found it, and how many of those kept their whole
-    history; how many points there were, could be read for sure, and were kept."""
+    """The number of damaged databases, and in how many the check reported the damage. Of those, the backup replaced
+    `replaced`, the history corrected `corrected`, and `refused` had no backup. `kinds` counts each kind of damage."""
 
     databases: int = 0
     found: int = 0
-    whole: int = 0
-    points: int = 0
-    readable: int = 0
-    kept: int = 0
+    replaced: int = 0
+    corrected: int = 0
+    refused: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
 
@@ -78,11 +67,12 @@ def run(folder: Path, *, count: int, seed: int) -> Damage:
         kind = rng.choice(list(_DAMAGES if not original.log else {**_DAMAGES, **_LOG_DAMAGES}))
         damage = {**_DAMAGES, **_LOG_DAMAGES}[kind]
         data, log = damage(original.data, original.log, rng)
-        _put(folder, data, log)
+        has_backup = rng.random() < _SHARE_WITH_BACKUP
+        _put(folder, data, log, original.backup if has_backup else b"")
         found.databases += 1
         found.kinds[kind] += 1
         with sandbox.living_in(variables):
-            _try(folder, variables, original, found, f"damage {number} of seed {seed} ({kind} in {original.name})")
+            _try(folder, variables, found, f"damage {number} of seed {seed} ({kind} in {original.name})")
     return found
 
 
@@ -95,7 +85,7 @@ def _originals(folder: Path) -> list[_Original]:
         for number in range(1, 6):
             edit.vote(project, next(iter(read_playbook(project).by_name)), "helpful")
             edit.add(project, f"a point that stands in the log alone, number {number}")
-        logged = _read(folder, "logged")
+        logged = _read(folder, "logged", tidy.data)
     return [tidy, logged]
 
 
@@ -114,27 +104,14 @@ def _fill(project: Project, other: Project) -> None:
                 edit.retire(each, name, reason="it didn't help")
 
 
-def _read(folder: Path, name: str) -> _Original:
+def _read(folder: Path, name: str, backup: bytes = b"") -> _Original:
     path = Path(sandbox.database_path(folder))
     log_path = Path(f"{path}-wal")
     data, log = path.read_bytes(), log_path.read_bytes() if log_path.exists() else b""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        points = frozenset(connection.execute(_POINTS))
-    places = {point: place for point in points if (place := _place_of(point, data, log)) is not None}
-    return _Original(name, data, log, points, places)
+    return _Original(name, data, log, backup or data)
 
 
-def _place_of(point: Point, data: bytes, log: bytes) -> tuple[str, int] | None:
-    """The last frame of the log, else the page of the file, that holds the point's row: name, section, position (some
-    bytes) and text, as they follow upon each other in it."""
-    _, name, section, text, *_ = point
-    row = re.compile(re.escape((name + section).encode()) + b".{0,8}?" + re.escape(text.encode()), re.DOTALL)
-    places = [("data", match.start() // PAGE) for match in row.finditer(data)]
-    places += [("log", (match.start() - _LOG_HEADER) // (PAGE + _FRAME_HEADER)) for match in row.finditer(log)]
-    return places[-1] if places else None
-
-
-def _put(folder: Path, data: bytes, log: bytes) -> None:
+def _put(folder: Path, data: bytes, log: bytes, backup: bytes) -> None:
     path = sandbox.database_path(folder)
     for left in folder.glob("playbook.db*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -143,73 +120,46 @@ def _put(folder: Path, data: bytes, log: bytes) -> None:
     Path(path).write_bytes(data)
     if log:
         Path(f"{path}-wal").write_bytes(log)
+    if backup:
+        (folder / "backups").mkdir()
+        (folder / "backups" / "playbook-20260101T000000Z.db").write_bytes(backup)
 
 
-def _try(folder: Path, variables: Mapping[str, str], original: _Original, found: Damage, what: str) -> None:
+def _try(folder: Path, variables: Mapping[str, str], found: Damage, what: str) -> None:
     path = Path(sandbox.database_path(folder))
     url = sandbox.database_url(folder)
     before = _files(path)
-    readable = _readable(original, before[""], before.get("-wal", b""), folder)
     problems = maintenance.check_database(url).problems
     promise(_files(path) == before, f"{what}: the check changed the file")
     for hook, event in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
         run_hook(folder, hook, event, variables, what)
     before = _files(path)
-    found.points += len(original.points)
+    backup = next((folder / "backups").glob("*.db"), None)
+    found.found += bool(problems)
     try:
         repaired = repair.repair(url, folder=str(sandbox.project_folder(folder)))
     except RepairError as error:
-        promise(not readable, f"{what}: {error}")
-        promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
+        promise(problems and backup is None, f"{what}: {error}")
+        promise(_files(path) == before, f"{what}: a file that can't be repaired must stay as it is")
+        found.refused += 1
         return
     if not repaired.is_damaged:
         is_index_alone = problems == (SEARCH_IS_WRONG,)  # the repair rebuilds it and reports nothing
         promise(not problems or is_index_alone, f"{what}: the check found {problems[:1]}, the repair nothing")
+    elif repaired.corrected:
+        found.corrected += 1
     else:
-        found.found += 1
-        found.whole += repaired.is_whole
+        found.replaced += 1
         _see_aside(repaired.aside or "", before, what)
+        promise(backup and _content(backup) <= _content(path), f"{what}: rows of the backup are missing")
     with open_store(url) as store:
         left = maintenance.check(store)
     promise(not left, f"{what}: after the repair {left}")
+
+
+def _content(path: Path) -> set[tuple[int, int, str]]:
     with closing(sqlite3.connect(path)) as connection:
-        kept = set(connection.execute(_POINTS))
-    found.kept += len({point[1:4] for point in original.points} & {point[1:4] for point in kept})
-    if any(each.is_key_lost for each in repaired.playbooks):
-        readable, kept = _without_key(readable), _without_key(kept)  # no two of our texts are the same
-    lost = {point[:4] for point in readable} - {point[:4] for point in kept}
-    promise(not lost, f"{what}: {len(lost)} of {len(readable)} readable points are lost, such as {sorted(lost)[:1]}")
-    miscounted = readable - kept
-    promise(not miscounted, f"{what}: other votes of {sorted(miscounted)[:1]}")
-    found.readable += len(readable)
-
-
-def _without_key(points: set[Point]) -> set[Point]:
-    return {("", *point[1:]) for point in points}
-
-
-def _readable(original: _Original, data: bytes, log: bytes, folder: Path) -> set[Point]:
-    """The points whose row stands on a page that the damage has left alone, and those that SQLite reads."""
-    found = {point for point, place in original.places.items() if _is_untouched(original, place, data, log)}
-    copy = folder / "copy.db"
-    copy.write_bytes(data)
-    Path(f"{copy}-wal").write_bytes(log)
-    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(copy)) as connection:
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        found |= set(connection.execute(_POINTS)) & original.points
-    for left in folder.glob("copy.db*"):
-        left.unlink()
-    return found
-
-
-def _is_untouched(original: _Original, place: tuple[str, int], data: bytes, log: bytes) -> bool:
-    kind, number = place
-    if log != original.log:
-        return False  # then an older row may be all that is left of any point
-    if kind == "log":
-        return True
-    start = number * PAGE
-    return len(data) >= start + PAGE and data[start : start + PAGE] == original.data[start : start + PAGE]
+        return set(connection.execute(_CONTENT))
 
 
 def _files(path: Path) -> dict[str, bytes]:

@@ -328,7 +328,7 @@ _KINDS = {
     ),
     "repair": _Kind(
         lambda _: ["db", "repair", "--yes"],
-        ("services/repair", "store/upkeep/salvage", "store/sqlite/backups", "store/sqlite/restore", *_STORE),
+        ("services/repair", "store/sqlite/backups", "store/sqlite/restore", *_STORE),
         _zero_a_page,
     ),
     "upgrade": _Kind(*_UPGRADE, _add_migration),

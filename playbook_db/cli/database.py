@@ -1,5 +1,6 @@
 """Commands on the whole database: backup, restore-backup, and the group db."""
 
+import shlex
 from collections.abc import Iterator
 from itertools import starmap
 from typing import TYPE_CHECKING
@@ -178,15 +179,15 @@ def _state_text(held: "Held") -> str:
 
 
 @database.command()
-@click.option("--dry-run", is_flag=True, help="Show which points could be saved; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before changing anything.")
 @as_json
 def repair(dry_run: bool, yes: bool) -> None:
     """Repair a damaged database.
 
-    If the damaged file can be rewritten, no history is lost. Otherwise the newest sound backup replaces it, and later
-    history is lost. Points that can still be read are added, in one revision for each playbook. The damaged file is
-    renamed and kept. A sound database is left alone. On a server, each playbook is rebuilt from its history.
+    If only stored values differ from the history, they are computed again. Otherwise the damaged file is renamed and
+    kept, and the newest sound backup replaces it; changes since that backup may be missing. Mirrors are merged
+    afterwards. A sound database is left alone. On a server, each playbook is made equal to its history.
     """
     from playbook_db.services import repair as repair_service
 
@@ -215,24 +216,17 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
     if repaired.holds:
         points, playbooks = sum(held.points for held in repaired.holds), len(repaired.holds)
         yield f"{repaired.where}: kept {count_of(points, 'live point')} in {count_of(playbooks, 'playbook')}"
-    if repaired.is_whole:
-        yield "the file could be rewritten; no history is lost"
-    elif repaired.backup is not None:
-        yield f"started from the backup {repaired.backup.path}"
-    elif repaired.holds:
+    for each in repaired.corrected:
+        yield f"{each.key}: {each.summary} (revision {each.revision})"
+    if repaired.backup is not None:
+        since = local(repaired.backup.time.isoformat())
+        yield f"started from the backup {repaired.backup.path}; changes since {since} may be missing"
+    elif repaired.holds or not repaired.corrected:
         yield "started from an empty database: it has no sound backup"
-    for each in repaired.playbooks:
-        if each.revision is not None:
-            yield f"{each.key}: {each.summary} (revision {each.revision})"
-        if each.lost_history:
-            yield f"{each.key}: {each.lost_history}"
-        if each.is_key_lost:
-            yield f"{each.key}: its folder's name is lost; to set it: playbook project move {each.key} FOLDER"
-        for name in each.renamed:
-            yield f"{each.key}: a point that had lost its name is now {name}"
     yield from repaired.mirrors
     if repaired.aside is not None:
         yield f"the damaged file is now {repaired.aside}"
+        yield f"to see what else can be read from it: sqlite3 {shlex.quote(repaired.aside)} .recover"
 
 
 @database.command()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 location = urls.described  # the database at a URL for messages
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
-_REPAIR = Remedy("Save what can be read: {}", ("db", "repair"))
+_REPAIR = Remedy("Repair it: {}", ("db", "repair"))
 _RESTORE = Remedy("Restore each playbook from its history: {}", ("--db", "URL", "db", "repair"))
 REBUILD_SEARCH = Remedy("Rebuild it: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)

@@ -402,15 +402,9 @@ def repair_record(repaired: "repair.Repaired", *, dry_run: bool) -> Record:
     return record | {
         "live_points": sum(held.points for held in repaired.holds),
         "revisions": sum(held.revision for held in repaired.holds),
-        "rebuilt": repaired.is_whole,
         "backup": None if repaired.backup is None else repaired.backup.path,
-        "projects": [
-            _fields(each, project="key", revision="revision")
-            | _fields(each, history_kept_to="kept_to", last_known_revision="last_revision")
-            for each in repaired.playbooks
-        ],
-        "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
-        "projects_without_folder": [each.key for each in repaired.playbooks if each.is_key_lost],
+        "missing_since": None if repaired.backup is None else repaired.backup.time.isoformat(),
+        "corrected": [_fields(each, project="key", revision="revision") for each in repaired.corrected],
         **_fields(repaired, mirrors="mirrors", damaged_file="aside"),
     }
 

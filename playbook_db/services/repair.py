@@ -1,22 +1,20 @@
-"""Repairing a damaged database from its newest sound state and the readable rest of the damaged file.
+"""Repairing a damaged database.
 
-That state is the file itself if SQLite can rewrite it without a loss, else the newest sound backup, else an empty
-database. The saved points are added in one revision for each playbook. The new database is built and checked beside the
-damaged one, and replaces it at the end. The damaged file is kept under another name.
+If SQLite can read the file, but stored values don't match the history, they are computed from the history again.
+Otherwise the damaged file is renamed and kept, and the newest sound backup replaces it. The new database is built and
+checked beside the damaged one, and replaces it at the end.
 """
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import errors, projects, settings
 from playbook_db.domain import draft, playbook_file
-from playbook_db.domain.merging import salvaging
 from playbook_db.domain.playbook import Change
-from playbook_db.domain.times import local
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import forget
 from playbook_db.services.project import Project
@@ -27,39 +25,19 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, all_keys
 from playbook_db.store.upkeep import check as store_check
-from playbook_db.store.upkeep import database_file, salvage
-from playbook_db.store.upkeep.database_file import Backup, Held, Pages
-from playbook_db.store.upkeep.salvage import SavedPlaybook
+from playbook_db.store.upkeep import database_file
+from playbook_db.store.upkeep.database_file import Backup, Held
 
 _ROUNDS = 3  # of building, if another process writes into the damaged file meanwhile
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedPlaybook:
-    """A playbook that was repaired. `summary` describes the changes in its new `revision` (None: none was needed).
-
-    The history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history). The damaged file knew
-    revisions up to `last_revision`. `renamed` are points whose names are lost.
-    """
+class Corrected:
+    """A playbook that was made equal to its history: its `key`, the new `revision`, and a `summary` of the changes."""
 
     key: str
-    kept_to: int
-    kept_time: str | None
-    last_revision: int
-    revision: int | None
+    revision: int
     summary: str
-    renamed: tuple[str, ...] = ()
-    is_key_lost: bool = False
-
-    @property
-    def lost_history(self) -> str:
-        """A sentence that says which revisions are lost, or "" if none are."""
-        if self.last_revision <= self.kept_to:
-            return ""
-        period = "All history"
-        if self.kept_time is not None:
-            period = f"History after revision {self.kept_to} ({local(self.kept_time)})"
-        return f"{period} is lost, up to revision {self.last_revision}; the points are as they were last seen."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +45,16 @@ class Repaired:
     """The result of a repair, or its plan.
 
     If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong.
-    `is_whole` is True if SQLite could rewrite the whole file. Otherwise, `playbooks` were added to the `backup`.
-    `holds` are the playbooks in the new database. `mirrors` are notes on changes from mirrors. `aside` is the new path
-    of the damaged file.
+    `corrected` are playbooks that were made equal to their history; then the file stays. Otherwise the database starts
+    from the `backup`, or empty if there is none. `holds` are the playbooks in the new database. `mirrors` are notes on
+    changes from mirrors. `aside` is the new path of the damaged file.
     """
 
     where: str
     is_damaged: bool = True
     has_wrong_search: bool = False
-    is_whole: bool = False
+    corrected: tuple[Corrected, ...] = ()
     holds: tuple[Held, ...] = ()
-    playbooks: tuple[RepairedPlaybook, ...] = ()
     backup: Backup | None = None
     mirrors: tuple[str, ...] = ()
     aside: str | None = None
@@ -85,7 +62,7 @@ class Repaired:
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to import.
-    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses the database."""
+    Raises RepairError if there is nothing to start from, DatabaseBusyError if another process uses the database."""
     path = urls.sqlite_path(url)
     if not path:
         return _from_history(url, dry_run=dry_run)
@@ -97,9 +74,11 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
         for turn in range(_ROUNDS):
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
             copied = database_file.copy_to(path, copy)
-            repaired = _build(path, copy, new, folder)
-            if not repaired.is_damaged:
-                return replace(repaired, has_wrong_search=_has_wrong_search(url, rebuild=not dry_run))
+            if _is_sound(copy, path):
+                return Repaired(path, False, has_wrong_search=_has_wrong_search(url, rebuild=not dry_run))
+            if corrected := _corrected(copy):
+                return replace(corrected if dry_run else _from_history(url, dry_run=False), where=path)
+            repaired = _build(path, new, folder)
             if dry_run:
                 return repaired
             aside = database_file.swap(new, path, now=datetime.now(UTC), copied=copied)
@@ -112,19 +91,19 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
 
 
 def _from_history(url: str, *, dry_run: bool) -> Repaired:
-    """Restore each playbook of the database at *url*, which is on a server, from its history."""
+    """Make each playbook of the database at *url* equal to its history. Raises RepairError if that isn't enough."""
     with open_store(url) as store:
         with store.snapshot() as connection:
             keys, ranks = all_keys(connection).values(), store_check.wrong_ranks(connection)
         done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
-            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; restore a server backup.")
-        return Repaired(store.where, is_damaged=bool(done), playbooks=done)
+            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; restore a backup.")
+        return Repaired(store.where, is_damaged=bool(done), corrected=done)
 
 
 @retry_on_conflict
-def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
+def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> Corrected | None:
     """Restore the playbook of *key* from its history in one revision. Return None if it matches its history already.
     *ranks* names points with a wrong rank. A point without any change in the history is retired."""
     with store.write(key, dry_run=dry_run) as book:
@@ -141,49 +120,23 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
         file = FileFields(book.header_at(book.revision))
         if book.commit("import", message, file=file, even_if_unchanged=True).revision:
             book.count_anew()
-    return RepairedPlaybook(key, book.revision, book.last_time, book.revision, book.revision + 1, message)
+    return Corrected(key, book.revision + 1, message)
 
 
-def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
-    """Build the database *new* from *copy*, which is a copy of *path*. If the copy is sound, build nothing."""
-    pages = database_file.open_pages(copy)
-    if not pages.log_is_damaged and _is_sound(copy):
-        return Repaired(path, is_damaged=False)
-    if salvage.is_foreign(pages):
-        raise errors.RepairError(f"{path} is the database of another program. Name another file with --db.")
-    if (schema := salvage.schema(pages)) > SCHEMA:
-        raise errors.SchemaTooNewError(path, schema, SCHEMA)
-    empty = f"{new}.empty"
-    migrate.migrate(f"sqlite:///{empty}")
-    if _write_anew(pages, empty, new):
-        return Repaired(path, is_whole=True, holds=tuple(database_file.held_in(new)))
-    saved = salvage.read(pages)
-    backup = _put_newest_backup(path, saved, new)
-    if backup is None:
-        os.replace(empty, new)
-    with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store:
-        playbooks = tuple(_add_all(store, saved))
-        is_empty = not any(held.revision for held in database_file.held_in(new, "read"))
-        mirrors = _note_on_mirror(store, path, folder) if is_empty else ()
-        forget.finish_waiting(store)
-        problems = maintenance.check(store)
-        store.tidy()
-    if problems:
-        raise errors.RepairError(
-            f"The points saved from {path} are inconsistent ({problems[0]}). Nothing was changed;",
-            errors.Remedy("please report this, and restore a backup with: {}", ("restore-backup",)),
-        )
-    return Repaired(path, holds=tuple(database_file.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
-
-
-def _is_sound(copy: str) -> bool:
-    """Return whether the check finds no problem in *copy*. An older copy is migrated first."""
+def _is_sound(copy: str, path: str) -> bool:
+    """Return whether the check finds no problem in *copy*, the copy of *path*. An older copy is migrated first. Raises
+    OtherProgramError, SchemaTooNewError."""
     url = f"sqlite:///{copy}"
     try:
-        schema = dialect_for(url).schema_version()
-        if schema and schema < SCHEMA:
+        schema = dialect_for(url).schema_version() or 0
+        migrate.refuse_newer(path, schema)
+        if 0 < schema < SCHEMA:
             migrate.migrate(url)
         _has_wrong_search(url, rebuild=True)
+    except errors.OtherProgramError as error:
+        raise errors.RepairError(f"{path} is the database of another program. Name another file with --db.") from error
+    except errors.SchemaTooNewError:
+        raise
     except Exception:  # damaged bytes can break a migration in any way, or have changed a view
         return False
     return not maintenance.check_database(url).problems
@@ -197,67 +150,36 @@ def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
     return is_wrong
 
 
-def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite write the content of the *pages* to the file *new*. Return whether *new* is sound and complete."""
-    if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
-        return False
-    with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
-        return salvage.agrees_with_indexes(connection, pages)
+def _corrected(copy: str) -> Repaired | None:
+    """Make the playbooks in *copy* equal to their histories. Return None if other problems remain."""
+    url = f"sqlite:///{copy}"
+    try:
+        return _from_history(url, dry_run=False) if dialect_for(url).schema_version() else None
+    except Exception:  # damaged bytes can break any statement
+        return None
 
 
-def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
-    """Copy the newest sound backup to *new*. Skip backups that aren't an earlier state of the *saved* playbooks. Return
-    None if no backup is left."""
+def _build(path: str, new: str, folder: str) -> Repaired:
+    """Build the database *new*: a copy of the newest sound backup of *path*, or an empty database."""
+    backup = _put_newest_backup(path, new)
+    if backup is None:
+        migrate.migrate(f"sqlite:///{new}")
+    with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store:
+        is_empty = not any(held.revision for held in database_file.held_in(new, "read"))
+        mirrors = _note_on_mirror(store, path, folder) if is_empty else ()
+        forget.finish_waiting(store)
+        store.tidy()
+    return Repaired(path, holds=tuple(database_file.held_in(new)), backup=backup, mirrors=mirrors)
+
+
+def _put_newest_backup(path: str, new: str) -> Backup | None:
+    """Copy the newest sound backup of *path* to *new*. Return None if there is none."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
         with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
-            url = f"sqlite:///{prepared}"
-            if maintenance.check_database(url).problems:
-                continue
-            with Store(dialect_for(url).make_engine()) as store, store.snapshot() as connection:
-                goes_on = (each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
-                if not all(goes_on):
-                    continue
-            shutil.copyfile(prepared, new)
-            return backup
+            if not maintenance.check_database(f"sqlite:///{prepared}").problems:
+                shutil.copyfile(prepared, new)
+                return backup
     return None
-
-
-def _add_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
-    """Add the *saved* playbooks to the database. If a key is uncertain, use the most likely one."""
-    with store.snapshot() as connection:
-        held = all_keys(connection)
-        times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
-    used: set[str] = set()
-    for each in saved:
-        before = held.get(each.number)
-        is_same = before in each.keys or bool(each.times.items() & times[each.number].items())
-        keys = [key for key in (*each.keys, before if is_same else None) if key and key not in used]
-        # A row's key or its index may be damaged: an existing folder is right.
-        key = max(keys, key=lambda key: (os.path.isdir(key), keys.count(key)), default=f"/lost/playbook-{each.number}")
-        used.add(key)
-        if is_same and before is not None and before != key:  # the project has moved since the backup
-            with store.write(before) as book:
-                book.rename(key)
-        yield replace(_add(store, key, each), is_key_lost=not keys)
-
-
-def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
-    """Add a *saved* playbook in one revision, with its cursors, jobs and proposals."""
-    with store.write(key) as book:
-        names = salvage.point_names(book.connection, book.playbook_id)
-        points = [each.named(names.get(each.number, "")) for each in saved.points]
-        renamed = salvaging.bring_in(book.draft, points, book.retired(), known_to=book.revision)
-        is_lost = saved.last_revision > book.revision
-        lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
-        message = f"repaired: {lost}" if is_lost else "repaired"
-        saved_extras = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
-        extras = dict(saved_extras.items() - book.extras().items())
-        result = book.commit("import", message, file=FileFields(saved.header, extras=extras), even_if_unchanged=is_lost)
-        salvage.put_rest(book, saved, result.revision)
-    summary = draft.summary(result.changes)
-    return RepairedPlaybook(
-        key, book.revision, book.last_time, saved.last_revision, result.revision, summary, tuple(renamed)
-    )
 
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
@@ -268,12 +190,12 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
         data = mirror.read(file, folder)
         reading = playbook_file.decode(data, source=file) if data is not None else None
     except (errors.MirrorError, errors.PlaybookFileError) as error:
-        raise errors.RepairError(f"Nothing could be read from {path}, and there is no sound backup. {error}") from error
+        raise errors.RepairError(f"{path} is damaged, and there is no sound backup. {error}") from error
     if reading is None or not reading.playbook.points:
         raise errors.RepairError(
-            f"Nothing could be read from {path}. There is neither a sound backup nor a mirror with key points in "
-            f"{folder}. The database was left as it is.",
-            errors.Remedy("Move it away and run: {}", ("init",)),
+            f"{path} is damaged, and there is neither a sound backup nor a mirror with key points in {folder}. The "
+            f"database was left as it is. To see what can be read from it: sqlite3 {path} .recover",
+            errors.Remedy("To begin again, move it away and run: {}", ("init",)),
         )
     if not mirror.is_waiting(Project.in_folder(store, folder)):
         return ()

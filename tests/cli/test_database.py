@@ -321,7 +321,7 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
 
         assert told.endswith("1 problem. Restore each playbook from its history: playbook --db URL db repair\n")
         assert planned.out.endswith(": corrected: pat-001 (revision 2)\ndry run: nothing was changed\n")
-        assert (record["repaired"], [each["revision"] for each in record["projects"]]) == (True, [2])
+        assert (record["repaired"], [each["revision"] for each in record["corrected"]]) == (True, [2])
         assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]
         assert playbook(*at_server, "log", "--json").json[0]["role"] == url.username
         assert playbook(*at_server, "db", "repair").out.endswith("all is well, nothing to repair\n")

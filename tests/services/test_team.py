@@ -500,11 +500,12 @@ def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
 
 
 def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:
-    """Where its row can be read."""
+    """The backup has it."""
     ann.join(team_url)
     path = Path(ann.url.removeprefix("sqlite:///"))
     with ann.own() as own:
         own.store.tidy()
+    maintenance.take(ann.url)
     with closing(sqlite3.connect(path)) as connection:
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'changes' AND pagetype = 'leaf'").fetchall()
     with path.open("r+b") as file:

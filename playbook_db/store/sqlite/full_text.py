@@ -76,9 +76,3 @@ def is_true(execute: Any) -> bool:
     catch_up(execute)
     execute(_COMPARE)
     return True
-
-
-def cut_off(execute: Any) -> None:
-    """Remove the index without reading its pages. They stay in the file until the file is rewritten."""
-    for statement in _CUT_OFF:
-        execute(statement)

@@ -1,4 +1,4 @@
-"""Functions on a whole database file, for the services: back it up, replace it, and search or repair its bytes.
+"""Functions on a whole database file, for the services: back it up, replace it, and search its bytes.
 
 A database on a server has no such backups, as servers make their own.
 """
@@ -18,17 +18,15 @@ from playbook_db import settings
 from playbook_db.domain.erasure import SHORTEST_TEXT
 from playbook_db.errors import DatabaseError, RepairError
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.sqlite import backups, files, full_text
+from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import copy_to, lock_path, swap, undo_swap
-from playbook_db.store.sqlite.page_reader import Pages
-from playbook_db.store.sqlite.page_reader import open_file as open_pages
 from playbook_db.store.sqlite.restore import Replaced, State, prepared, put_in_place, state_of
 from playbook_db.store.urls import described, dump_of, sqlite_path
 
 __all__ = (
-    "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "lock_path", "open_pages",
+    "BY_HAND", "DAILY", "Backup", "Held", "Replaced", "State", "copy_to", "held_in", "lock_path",
     "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
 )  # fmt: skip
 _RETRY_AFTER_S = (0.01, 0.05)  # between tries while a reader uses the log; the sleep is random
@@ -135,18 +133,3 @@ def opened(path: str) -> Iterator[Connection]:
 def refusing_repair(path: str) -> AbstractContextManager[None]:
     """Translate errors of the driver and the disk into RepairError."""
     return files.explained(path, "can't be repaired", kind=RepairError, end="It was not changed.", of_files=True)
-
-
-def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite copy *pages*, row by row, into the file *new*. Return whether that succeeded. The header comes from
-    the new database *empty*. This repairs damage in an index, a free page or the header."""
-    image = f"{new}.image"
-    with open(empty, "rb") as sound, open(image, "wb") as file:
-        file.write(pages.with_header_of(sound.read()))
-    try:
-        with closing(files.open_file(image, "write")) as raw:
-            full_text.cut_off(raw.execute)
-        files.copy(image, new, at_rest=False)
-    except (DatabaseError, *files.DRIVER_ERRORS):
-        return False
-    return True
