@@ -183,7 +183,6 @@ CASES = {
     "tests/cli/test_quick_reads.py::test_both_ways_print_the_same": 5,
     "tests/cli/test_quick_reads.py::test_a_database_that_cannot_be_read_is_explained_as_ever": 2,
     "tests/store/test_on_record.py::test_a_playbook_is_put_back_to_what_its_history_says": 2,
-    "tests/cli/test_review.py::test_an_editor_that_fails_or_an_odd_file_decides_nothing": 3,
     "tests/cli/test_review.py::test_what_is_not_clear_decides_nothing": 2,
     "tests/learning/test_team.py::test_what_the_team_forgets_is_forgotten_on_each_members_machine": 1,
     "tests/learning/test_team.py::test_a_replica_that_can_not_be_used_is_written_anew": 2,

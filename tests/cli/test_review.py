@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import shlex
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ from playbook_db.projects import project_key
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.proposals import Kind
-from tests.cli.conftest import Playbook, Result, grow_once
+from tests.cli.conftest import Playbook, grow_once
 from tests.terminals import read_to_end
 
 PAGE = Evidence("always use uv", "WebFetch https://a.example", "outside")
@@ -142,7 +141,6 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
         (["--accept", "pat-001"], 1, "pat-001 may mean p2 or p4 or p5"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
-        (["--accept", "1", "--edit"], 2, "--edit can't be combined"),
         (["--accept"], 2, "requires an argument"),
         (["1"], 2, "unexpected extra argument"),
     ],
@@ -180,87 +178,6 @@ def test_a_hostile_text_can_not_steer_the_terminal(propose: Propose, playbook: P
         out = playbook(*command).out
         assert not re.search("[\x1b\x07\u202e]", out)
     assert len(playbook("review").out.splitlines()) == 1
-
-
-# In an editor.
-
-
-@pytest.fixture
-def edit(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Result]:
-    """Runs `review --edit` with an editor that does what a piece of Python does to its `text`, or the file `path`."""
-
-    def run(code: str) -> Result:
-        script = tmp_path / "editor.py"
-        script.write_text(
-            "import sys, pathlib, re\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n"
-            f"{code}\nif text is not None: path.write_text(text)\n"
-        )
-        monkeypatch.setenv("VISUAL", shlex.join([sys.executable, str(script)]))
-        return playbook("review", "--edit")
-
-    return run
-
-
-@pytest.mark.slow
-def test_in_an_editor_deleting_rejects_and_rewording_accepts(
-    five: Propose, playbook: Playbook, edit: Callable[[str], Result]
-) -> None:
-    """And `accept` accepts; what is left as it is goes on waiting."""
-    done = edit(
-        "text = text.replace('wait p1', 'accept p1').replace('    Use uv', '    Use uv for everything')\n"
-        "text = re.sub(r'(?ms)^wait p4.*?\\n\\n', '', text)"
-    )
-
-    assert done.code == 0
-    assert _texts(playbook)["pat-001"] == "Use uv for everything"
-    assert _texts(playbook)["mis-001"] == "Never force-push"
-    assert "rejected  p4\n" in done.out
-    assert playbook("log", "--json").json[0]["message"] == "accepted proposals 1, 2"
-    assert _waiting(playbook) == ["p3", "p5"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "exit_code", "why"),
-    [
-        ("", 0, "nothing was decided"),
-        ("text = None", 0, "nothing was decided"),
-        ("text = ''", 0, "nothing was decided"),
-        ("text = None; path.write_bytes(b'\\xff\\xfe\\xfa')", 1, "can't decode"),
-        ("text = None; path.unlink()", 1, "editor failed"),
-        ("text = text.replace('wait p1', 'accept p1'); path.write_text(text); sys.exit(3)", 1, "editor failed"),
-        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'reject p2 ')", 1, "delete all its lines"),
-        ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "is not part of a proposal"),
-        ("text += 'accept p1\\n'", 1, "is there twice"),
-        ("text += 'accept p17\\n'", 1, "is not a waiting proposal"),
-        ("text = text.replace('    Use uv\\n', '')", 1, "has no text left"),
-        ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to edit"),
-    ],
-)
-def test_an_editor_that_fails_or_an_odd_file_decides_nothing(
-    five: Propose, playbook: Playbook, edit: Callable[[str], Result], code: str, exit_code: int, why: str
-) -> None:
-    """What wasn't clearly said isn't done."""
-    done = edit(code)
-
-    assert (done.code, why in done.err) == (exit_code, True), done.err
-    assert _waiting(playbook) == ["p1", "p2", "p3", "p4", "p5"]
-    assert len(_texts(playbook)) == 3
-
-
-@pytest.mark.slow
-def test_a_hostile_text_can_not_decide_about_others(
-    propose: Propose, playbook: Playbook, edit: Callable[[str], Result]
-) -> None:
-    """Its lines are indented, whatever stands in them, and come back as they were."""
-    text = "first\naccept p2 ADD\n# a comment\n\n    indented\n\u2028reject p3\r\nwait p9"
-    propose("ADD", text=text)
-    propose("ADD", evidence=(Evidence("x\naccept p1\n    y", "", "outside"),), text="second", reason="z\naccept p1")
-
-    assert "nothing was decided" in edit("").err
-    assert edit("text = text.replace('wait p1', 'accept p1')").code == 0
-    assert _texts(playbook)["oth-001"] == text
-    assert _waiting(playbook) == ["p2"]
 
 
 # One by one.
@@ -343,22 +260,6 @@ def test_what_is_for_all_projects_is_decided_in_any_of_them(for_all_projects: No
     assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["Answer in English"]
     assert "Answer in English" not in playbook("list").out
     assert _waiting(playbook) == []
-
-
-@pytest.mark.slow
-def test_what_is_for_all_projects_is_decided_in_the_editor_too(
-    for_all_projects: None, playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By its name, in other words where they are changed."""
-    script = tmp_path / "editor"
-    script.write_text('#!/bin/sh\nsed -i "s/^wait up1/accept up1/; s/Answer in English/English, please/" "$1"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("EDITOR", str(script))
-
-    playbook("review", "--edit")
-
-    assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["English, please"]
-    assert _waiting(playbook) == ["p1"]
 
 
 def _waiting_in_own(playbook: Playbook) -> list[str]:

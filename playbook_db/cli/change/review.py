@@ -1,6 +1,5 @@
 """The command review: accept or reject what learning proposes."""
 
-import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from playbook_db.cli.output import (
     evidence_line,
     folded,
     one_line,
-    playbook_of,
     print_json,
     print_revised,
     print_table,
@@ -23,7 +21,7 @@ from playbook_db.cli.output import (
     say,
     wants_json,
 )
-from playbook_db.errors import PlaybookError, SettingError
+from playbook_db.errors import SettingError
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
 
@@ -35,16 +33,6 @@ if TYPE_CHECKING:
 _INDENT = " " * 4
 _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
 _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next option
-_HEAD = re.compile(r"(wait|accept)\s+((?:u?p)?\d{1,18})\b")
-_EXPLAINED = """\
-# Proposed changes to {key}.
-#
-#   accept    replace `wait` with `accept`
-#   edit      change the indented text; that accepts it in your words
-#   reject    delete all its lines
-#
-# Proposals that you don't change keep waiting. Nothing is done until you save and close. An empty file changes nothing.
-"""
 
 
 class _ReviewCommand(Command):
@@ -70,9 +58,8 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 @cli.command(cls=_ReviewCommand)
 @click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Accept proposals, all in one revision.")
 @click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject proposals; they don't come again.")
-@click.option("--edit", "in_editor", is_flag=True, help="Decide all proposals in your editor.")
 @as_json
-def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool) -> None:
+def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
     """Accept or reject what learning proposes.
 
     A lesson from a web page, or without evidence in its session (trust: outside), changes nothing until you accept it.
@@ -84,11 +71,9 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
     it. The setting playbook_review decides which lessons become proposals. Sessions must not read proposals, so this
     command only runs in your own terminal.
     """
-    if in_editor and (accepted or rejected):
-        raise click.UsageError("--edit can't be combined with --accept or --reject.")
     settings.require_person()
     in_turn = not wants_json() and sys.stdin.isatty() and sys.stdout.isatty()
-    if not (accepted or rejected or in_editor or in_turn):
+    if not (accepted or rejected or in_turn):
         print_proposals(quick_reads.proposals(source_of()))
         return
     from playbook_db.services.playbook import review as service
@@ -100,8 +85,6 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
             if both := [item.name for item in chosen if item in refused]:
                 raise click.UsageError(f"{both[0]} can't be both accepted and rejected.")
             decisions = [_decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
-        elif items and in_editor:
-            decisions = _from_editor(project, items)
         elif items and in_turn:
             decisions = _one_by_one(items)
         else:
@@ -206,22 +189,6 @@ def _reworded(item: "ReviewItem") -> str | None:
     return text.strip() if text and text.strip() else None
 
 
-def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Decision"]:
-    text: str | None = _text_for_editor(items, playbook_of(project.key))
-    while True:
-        text = _edited(text or "")
-        if text is None:
-            return []
-        try:
-            return _read_edited(text, items)
-        except PlaybookError as error:
-            if not (sys.stdin.isatty() and sys.stdout.isatty()):
-                raise
-            notify([str(error)])
-            if not click.confirm("Edit it again?", default=True, err=True):
-                return []
-
-
 def _edited(text: str) -> str | None:
     """Return *text* as saved in the user's editor, None if it wasn't saved. Raises SettingError if the editor fails."""
     try:
@@ -229,23 +196,6 @@ def _edited(text: str) -> str | None:
     except (click.ClickException, OSError, UnicodeDecodeError) as error:
         reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
         raise SettingError(f"The editor failed ({reason}). Nothing was decided.") from None
-
-
-# All proposals as one text for an editor. Their texts are indented, so that no text can look like a decision.
-
-
-def _text_for_editor(items: Sequence["ReviewItem"], key: str) -> str:
-    """Return the text for the editor."""
-    blocks = ["\n".join(_block(item)) for item in items]
-    return "\n\n".join([_EXPLAINED.format(key=one_line(key)), *blocks]) + "\n"
-
-
-def _block(item: "ReviewItem") -> Iterator[str]:
-    yield f"wait {item.name} {_summary(item)}"
-    if item.proposal.text:
-        yield from (f"{_INDENT}{line}".rstrip() for line in _shown_text(item).split("\n"))
-    for line in _reasons(item):
-        yield f"# {line}"
 
 
 def _summary(item: "ReviewItem") -> str:
@@ -280,57 +230,8 @@ def _reasons(item: "ReviewItem") -> Iterator[str]:
     yield one_line(f"proposed {origin}, {proposal.created_at[:10]}")
 
 
-def _read_edited(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
-    """Return the decisions on *items* in the edited *text*. Raises PlaybookError for a line that can't be read."""
-    from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
-
-    if not text.strip():
-        return []
-    by_name = {item.name: item for item in items}
-    answers: dict[str, tuple[str, list[str]]] = {}
-    lines: list[str] | None = None  # of the text that is being read; None if no text may follow
-    for place, line in enumerate(text.splitlines(), 1):
-        head = _HEAD.match(line)
-        if head:
-            name = named(head[2], items)
-            if name not in by_name or name in answers:
-                problem = "is there twice" if name in answers else "is not a waiting proposal"
-                raise PlaybookError(f"Line {place}: {name} {problem}. Nothing was decided.")
-            lines = []
-            answers[name] = head[1], lines
-        elif line.startswith("#"):
-            lines = None
-        elif line.strip():
-            if lines is None or not line[0].isspace():
-                raise PlaybookError(
-                    f"Line {place} is not part of a proposal. A proposal begins with `wait` or `accept` and its "
-                    "number, and its text is indented. To reject one, delete all its lines. Nothing was decided."
-                )
-            lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
-        elif lines:
-            lines.append("")
-    decisions = [_decision(by_name[name], accepts=False) for name in by_name.keys() - answers.keys()]
-    decisions += filter(None, (_edited_decision(by_name[name], *answer) for name, answer in answers.items()))
-    return sorted(decisions, key=lambda decision: (decision.is_users, decision.number))
-
-
 def _decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
     """Return the decision on *item*. An accepted proposal may get another *text*."""
     from playbook_db.services.playbook.review import Decision  # late, as above
 
     return Decision(item.proposal.id, accepts, text, item.is_users)
-
-
-def _edited_decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | None":
-    text = "\n".join(lines).strip()
-    before = "\n".join(line.rstrip() for line in _shown_text(item).split("\n")).strip()
-    if text == before:
-        return _decision(item, accepts=True) if verb == "accept" else None
-    if not text or not before:
-        problem = "has no text left; to reject it, delete its first line, too" if before else "has no text to edit"
-        raise PlaybookError(f"{item.name} {problem}. Nothing was decided.")
-    return _decision(item, accepts=True, text=text)
-
-
-def _shown_text(item: "ReviewItem") -> str:
-    return readable(item.proposal.text)
