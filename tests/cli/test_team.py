@@ -316,9 +316,8 @@ def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_sa
     assert joined("promote", "oth-001", "--retire").code == 0
     assert "oth-001" not in read_playbook(shared).by_name
     undone = joined("undo")
-    assert "uoth-001 of your personal playbook stays there; to undo that, too: playbook --user undo 1" in undone.err
-    undone = joined("--user", "undo")
-    assert f"oth-001 of {folder} stays as the move left it; to undo that, too: playbook --project" in undone.err
+    assert "oth-001 was promoted to uoth-001; undo that in the other playbook, too" in undone.err
+    joined("--user", "undo")
 
     joined("add", "--user", "say it briefly")
     refused = joined("demote", "uoth-002")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services.playbook import edit, promotion, undo
 from playbook_db.services.project import Project, TeamProject, read_playbook
@@ -183,33 +182,14 @@ def test_nothing_is_written_in_a_dry_run(project: Project, own: Project) -> None
     assert (len(points(project)), len(points(own))) == (1, 0)
 
 
-def test_an_undo_on_either_side_tells_of_the_other(project: Project, own: Project) -> None:
-    """What is still in force there, and the command that takes that back; where it was taken back, nothing."""
+def test_an_undo_names_the_move_to_undo_in_the_other_playbook(project: Project, own: Project) -> None:
+    """The undo changes only its own playbook."""
     name = voted(project)
     promotion.promote(project, name, keeps=False)
 
-    here = undo.undo(project).result.notes
+    here, there = undo.undo(project).result.notes, undo.undo(own).result.notes
 
-    assert here == ["upref-001 of your personal playbook stays there; to undo that, too: playbook --user undo 1"]
-    assert undo.undo(own).result.notes == []
+    assert here == [f"{name} was promoted to upref-001; undo that in the other playbook, too"]
+    assert there == [f"upref-001 was promoted from {name} of {project.key}; undo that in the other playbook, too"]
     assert points(project) == {name: ("say it briefly", 2, 1)}
     assert points(own) == {}
-    promotion.promote(project, name, keeps=False)
-    there = undo.undo(own).result.notes
-    assert there[0].startswith(f"{name} of {project.key} stays retired there; to undo that, too: playbook --proj")
-    assert there[0].endswith(" undo 7")
-    undo.undo(project, RevisionRange(7, 7))
-    assert points(project) == {name: ("say it briefly", 2, 1)}
-
-
-def test_an_undo_of_a_demotion_tells_of_the_other_side(project: Project, own: Project) -> None:
-    """On both sides."""
-    name = voted(own)
-    promotion.demote(project, name, keeps=False)
-
-    (there,) = undo.undo(project).result.notes
-    assert there == f"{name} of your personal playbook stays retired there; to undo that, too: playbook --user undo 5"
-    undo.undo(project)
-    (here,) = undo.undo(own).result.notes
-    assert here.startswith(f"pref-001 of {project.key} stays there; to undo that, too: playbook --project ")
-    assert here.endswith(" undo 1")

@@ -1,11 +1,10 @@
 """Moving a point between a project's playbook and the personal one. The point is copied first, and then retired.
 
 The playbooks may be in two databases, so there are two commits. The reason of each change names the point in the other
-playbook. So if the command is killed, running it again does the rest. An undo in one playbook can name the other point.
+playbook. So if the command is killed, running it again does the rest. An undo in one playbook doesn't change the other.
 """
 
 import re
-import shlex
 from dataclasses import dataclass, replace
 
 from playbook_db import settings
@@ -14,7 +13,7 @@ from playbook_db.domain.playbook import KeyPoint, normalised
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
-from playbook_db.services.project import Project, find_membership
+from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook import log_queries
@@ -117,45 +116,11 @@ def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry
 
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
-    """Return a note for each point that *revisions* moved to or from another playbook. The note names the command that
-    undoes the move there, too."""
+    """Return a note for each point that *revisions* moved to or from another playbook: the undo changes only this
+    one."""
     with project.store.read(project.key) as book:
-        ways = ("promoted ", "demoted ")
-        reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
-    moves = [(name, match) for name, reason in reasons if (match := _WAY.fullmatch(reason))]
-    return list(dict.fromkeys(filter(None, (_other_end(project, name, match) for name, match in moves))))
-
-
-def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
-    """Return a note about the other playbook's part in a move of the point *name*. *way* is the parsed reason of the
-    move. Return `""` if that part was undone already, or belongs to another member."""
-    at, key = way[3], way[4]
-    is_copy_there = way[2] == "to"
-    means: tuple[str, ...]
-    if is_users_name(at):
-        if way[1] == "demoted" and key and key != settings.member():  # another member's
-            return ""
-        other, means = Project.of_user(project.own.store), ("--user",)
-    elif key and project.is_users:
-        other, means = Project.of_key(project.store, key), ("--project", key)
-        if find_membership(other) is not None:  # a team's server isn't asked for this
-            verb = "retire" if is_copy_there else "restore"
-            return f"{at} of {key} stays as the move left it; to undo that, too: {_command(*means, verb, at)}"
-    else:
-        return ""
-    reason = _came(project, name, other) if is_copy_there else _went(other, name, project)
-    with other.store.read(other.key) as book:
-        is_live = book.live_point(at) is not None
-        numbers = [number for changed, number in log_queries.changed_because(book, reason) if changed == at]
-    if not numbers or is_live is not is_copy_there:
-        return ""
-    where = _OWN if other.is_users else key
-    state = "stays there" if is_copy_there else "stays retired there"
-    return f"{at} of {where} {state}; to undo that, too: {_command(*means, 'undo', str(numbers[0]))}"
-
-
-def _command(*arguments: str) -> str:
-    return shlex.join(("playbook", *arguments))
+        reasons = [each for way in ("promoted ", "demoted ") for each in log_queries.reasons_in(book, revisions, way)]
+    return [f"{name} was {reason}; undo that in the other playbook, too" for name, reason in dict.fromkeys(reasons)]
 
 
 def _came(source: Project, name: str, target: Project) -> str:
