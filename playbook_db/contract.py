@@ -151,11 +151,10 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
         entries = extraction_result.get("new_key_points")
         with _draft(playbook) as draft:
             skipped = operation_rules.apply_new_points(draft, entries)
-        dict_api.note(playbook, skipped=skipped, items=len(entries) if isinstance(entries, list) else 0)
         _report(f"new key point {item.index + 1} is skipped: {item.reason}" for item in skipped)
     votes, _ = operation_rules.read_votes(extraction_result.get("evaluations"), tag_key="rating")
     with _draft(playbook) as draft:
-        dict_api.note(playbook, votes=operation_rules.cast_votes(draft, votes))
+        operation_rules.cast_votes(draft, votes)
     return prune_harmful(playbook)
 
 
@@ -177,7 +176,6 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
     tags, skipped = operation_rules.read_votes(bullet_tags)
     with _draft(playbook) as draft:
         votes = operation_rules.cast_votes(draft, tags)
-    dict_api.note(playbook, votes=votes)
     _report(f"tag {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"there is no key point {vote.name}; its tag is skipped" for vote in votes if not vote.matched)
     return playbook
@@ -216,7 +214,6 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
     with _draft(playbook) as draft:
         skipped = operation_rules.apply_operations(draft, operations)
         diagnostics.operations(str(get_project_dir()), operations, skipped, draft.changes)
-    dict_api.note(playbook, skipped=skipped, items=len(operations))
     _report(f"operation {item.index + 1} is skipped: {item.reason}" for item in skipped)
     _report(f"operation {index + 1}: there is no section {section!r}" for index, section in unknown)
     return playbook
@@ -340,7 +337,6 @@ def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
     draft = Draft(reading.playbook, flat=reading.is_flat)
     yield draft
     dict_api.write_back(playbook, draft.playbook(), flat=reading.is_flat)
-    dict_api.note(playbook, changes=draft.changes)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from playbook_db.contract import (
 )
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (
+    PATTERNS,
     Layout,
     a_dict,
     by_name,
@@ -206,3 +207,13 @@ def test_prune_harmful_works_in_place(layout: Layout) -> None:
     assert after is playbook
     assert [entry is survivor for entry in entries_of(playbook)] == [True]
     assert playbook["team"] == "x"
+
+
+@pytest.mark.parametrize("result", [None, 5, "x", []])
+def test_a_result_that_is_no_dict_changes_nothing(result: Any) -> None:
+    """The same playbook is returned, and nothing is pruned."""
+    playbook = a_sections_dict({PATTERNS: [an_entry("pat-001", "bad", 0, 9)]})
+    before = copy.deepcopy(playbook)
+
+    assert update_playbook_data(playbook, result) is playbook
+    assert playbook == before

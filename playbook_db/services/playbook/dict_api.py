@@ -8,15 +8,14 @@ import copy
 import importlib
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
 from playbook_db.domain.merging import merge
-from playbook_db.domain.merging.actions import RecordedActions, replay
-from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vote
+from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
@@ -32,25 +31,11 @@ Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 class PlaybookDict(dict[str, Any]):
     """A plain dict that remembers its origin, even in a deep copy. `origin` is the database and the project, `revision`
-    the loaded revision, `spent` the names of retired points, `done` the changes that our functions made to it."""
+    the loaded revision, and `spent` the names of retired points."""
 
     origin: tuple[str, str] | None = None
     revision: int | None = None
     spent: frozenset[str] = frozenset()
-    done: RecordedActions = RecordedActions()
-
-
-def note(
-    plain: dict[str, Any],
-    *,
-    changes: Iterable[Change] = (),
-    votes: Iterable[Vote] = (),
-    skipped: Iterable[Skipped] = (),
-    items: int = 0,
-) -> None:
-    """Record changes in *plain* if it is a PlaybookDict. Indexes in *skipped* are places in a list of *items* items."""
-    if isinstance(plain, PlaybookDict):
-        plain.done = plain.done.and_then(changes, votes, skipped, items)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
@@ -171,29 +156,21 @@ def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision, done = book.base_of(theirs), RecordedActions()
-        votes: tuple[Vote, ...] = ()
+        base_revision = book.base_of(theirs)
         if isinstance(plain, PlaybookDict) and plain.origin == _origin(project):
-            base_revision, done = plain.revision, plain.done
+            base_revision = plain.revision
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
-            if was_erased:  # a reason may have a forgotten text
-                without_reasons = (replace(vote, rationale=None) for vote in done.votes if vote.matched)
-                done = RecordedActions(votes=tuple(without_reasons))
-            ours = book.draft.playbook()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
-            votes = replay(book.draft, done, base=base, ours=ours, theirs=theirs)
         extras = import_export.new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes)
         saved = book.commit(
             "sync",
             "saved by a program",
-            votes=votes,
-            skipped=done.skipped,
             notes=notes,
             file=FileFields(header, extras=extras),
             even_if_unchanged=True,
@@ -202,7 +179,7 @@ def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
     write_back(plain, after, flat=reading.is_flat)
     plain["last_updated"] = saved.header.last_updated
     if isinstance(plain, PlaybookDict):
-        plain.origin, plain.revision, plain.done = _origin(project), saved.revision, RecordedActions()
+        plain.origin, plain.revision = _origin(project), saved.revision
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
 
 
