@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.merging.diff import common_length
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
@@ -83,7 +83,7 @@ class Eraser:
 
     def _erase_decoded(self, text: str, erase: Callable[[Any], Any]) -> str:
         try:
-            value = read_json(text)
+            value = json.loads(text)
             erased = erase(value)
             if write_json(erased) == write_json(value):
                 return text

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, USERS_MARK
 from playbook_db.domain.trust.evidence import INVISIBLE, Evidence
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import Any, Literal
 
-from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.playbook import (
     LEGACY_PREFIX,
     MAX_COUNTER,
@@ -75,7 +75,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     """
     text = _as_text(data, source)
     try:
-        content = read_json(text, object_pairs_hook=_object, read_int=_int)
+        content = json.loads(text, object_pairs_hook=_object, parse_int=_int)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
@@ -122,19 +122,18 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
 def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
     """Return *playbook* as the text of a file. *extras* has unknown keys of entries, a JSON object for each name.
 
-    The format is that of `json.dumps(..., indent=2, ensure_ascii=False)`, but numbers in the header and in *extras*
-    keep their spelling.
+    The format is that of `json.dumps(..., indent=2, ensure_ascii=False)`.
     """
     entries: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTION_SLUGS}
     for point in playbook.points:
-        extra = read_json(extras[point.name]) if extras and point.name in extras else {}
+        extra = json.loads(extras[point.name]) if extras and point.name in extras else {}
         counters = {"helpful": point.helpful, "harmful": point.harmful}
         entries[point.section].append({"name": point.name, "text": point.text, **counters, **extra})
     listed = {"sections": entries} if layout == "sections" else {"key_points": [*chain(*entries.values())]}
     content: dict[str, Any] = {}
     for key, value in (*playbook.header.fields, ("sections", None)):  # if `sections` repeats, it keeps its place
         content |= listed if key == "sections" else {key: value}
-    return write_json(content, "\n") + ("\n" if playbook.header.final_newline else "")
+    return write_json(content, 2) + ("\n" if playbook.header.final_newline else "")
 
 
 def check_header(header: Header, source: str) -> None:
@@ -318,7 +317,7 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
 def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
     """Return whether `encode` would format *data* differently: its indentation, line ends or order."""
     text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
-    return text != ours and (text.removesuffix("\n") != write_json(content, "\n") or content == json.loads(ours))
+    return text != ours and (text.removesuffix("\n") != write_json(content, 2) or content == json.loads(ours))
 
 
 def _as_text(data: bytes | str, source: str) -> str:

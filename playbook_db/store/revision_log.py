@@ -1,11 +1,11 @@
 """Read the log of a playbook: its revisions, newest first, and their changes. Needs no SQLAlchemy."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from playbook_db.domain.exact_json import read_json as read_exact_json
 from playbook_db.domain.merging.diff import changed_keys
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint
@@ -164,7 +164,7 @@ def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[Logged
 
 def header_of(fields: str, final_newline: int) -> Header:
     """Return the header, given the values of the columns `header` and `final_newline`."""
-    return Header(tuple(read_exact_json(fields).items()), bool(final_newline))
+    return Header(tuple(json.loads(fields).items()), bool(final_newline))
 
 
 def read_log(

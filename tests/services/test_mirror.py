@@ -509,19 +509,6 @@ def test_a_mirror_in_another_format_is_normalised_and_that_is_said(project: Proj
     assert file.read_bytes() == before
 
 
-def test_a_number_spelled_with_more_digits_in_the_file_is_taken_over(project: Project, file: Path) -> None:
-    """To the letter, as any other change of a top-level key; the mirror says it from then on."""
-    _mirrored(project, an_entry("oth-001"))
-    _edit(file, lambda entries: None, ratio=0.1)
-    mirror.sync(project)
-    file.write_text(file.read_text().replace("0.1", "0.10000000000000000555"))
-
-    assert mirror.sync(project).result is not None
-    edit.add(project, "use mypy")
-    mirror.sync(project)
-    assert '"ratio": 0.10000000000000000555' in file.read_text()
-
-
 def test_a_file_of_which_something_is_passed_over_is_kept_aside(project: Project, file: Path) -> None:
     """What was said not to be taken in isn't gone."""
     _mirrored(project, an_entry("oth-001"))

@@ -1,6 +1,6 @@
 """Adding, updating and removing our hooks in the text of a settings file, without changing the user's own settings.
 
-Pure; for `install`. The text is parsed, changed and written again. The order of keys, the format of numbers,
+Pure; for `install`. The text is parsed, changed and written again. The order of keys,
 indentation and line breaks stay. The new text is only returned if only our part has changed.
 """
 
@@ -12,7 +12,7 @@ from json import JSONDecodeError
 from typing import Any
 
 from playbook_db.claude_code import registration
-from playbook_db.domain.exact_json import SpelledNumber, read_json, write_json
+from playbook_db.domain.json_text import write_json
 
 Entry = Mapping[str, Any]  # a hook as a settings file has it: type, command, timeout
 IsMeant = Callable[[object], bool]  # of such a hook
@@ -83,10 +83,10 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """Parse the settings in *text*. Numbers keep their format. Raises RecursionError and ValueError, also for duplicate
+    """Parse the settings in *text*. Raises RecursionError and ValueError, also for duplicate
     keys."""
     try:
-        content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
+        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
         hint = "JSON has no comments and no comma before a closing bracket."
         problem = f"this is not JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
@@ -156,8 +156,9 @@ def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
         return text
     body = text.strip()
     indented = re.search(r"\n([ \t]+)\S", body)
-    line = None if old and "\n" not in body else "\r\n" if "\r\n" in text else "\n"
-    formatted = write_json(content, line, indented[1] if indented else "  ")
+    formatted = write_json(content, None if old and "\n" not in body else indented[1] if indented else "  ")
+    if "\r\n" in text:
+        formatted = formatted.replace("\n", "\r\n")
     new = text.replace(body, formatted.encode(errors="backslashreplace").decode())  # half surrogates as escapes
     again = parse(new)
     if write_json(again) != target or write_json(rest(again)) != write_json(rest(old)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
 _NOT_COMPARED = ("last_updated", "sections")  # keys: the file's time, and the place of its points

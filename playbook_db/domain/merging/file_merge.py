@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.draft import Draft, summary
-from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook, RetiredPoint
 from playbook_db.domain.playbook_file import Reading
@@ -83,8 +83,8 @@ def _merge_extras(
 
 
 def _changed(before: str, fields: str) -> str:
-    known = {key: write_json(value) for key, value in read_json(before).items()}
-    return write_json({key: value for key, value in read_json(fields).items() if known.get(key) != write_json(value)})
+    known = {key: write_json(value) for key, value in json.loads(before).items()}
+    return write_json({key: value for key, value in json.loads(fields).items() if known.get(key) != write_json(value)})
 
 
 def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playbook) -> Iterator[str]:

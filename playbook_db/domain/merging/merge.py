@@ -12,7 +12,7 @@ from typing import Any
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK, encoded
-from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, RetiredPoint, normalised, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_ORDER
@@ -248,9 +248,8 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
 
 
 def _differ(known: object, value: object) -> bool:
-    """Return whether *value* differs from *known*. If a number is spelled unlike Python's JSON, its spelling counts."""
-    plain = json.dumps(value)
-    return plain != json.dumps(known) or write_json(value) not in (write_json(known), encoded(json.loads(plain)))
+    """Return whether *value* differs from *known*: 1 and 1.0 and true differ, too."""
+    return json.dumps(value) != json.dumps(known)
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
@@ -293,7 +292,7 @@ def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mappin
         before = extras.get(name) or known.get(name, "{}")
         text = ours.by_name[name].text if name in ours.by_name else ""
         if point.name in reading.extras and MARK not in before + text:
-            fields = write_json(read_json(before) | read_json(reading.extras[point.name]))
+            fields = write_json(json.loads(before) | json.loads(reading.extras[point.name]))
             if fields != before:
                 extras[name] = fields
     return extras

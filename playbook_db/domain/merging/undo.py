@@ -3,13 +3,13 @@
 An undo subtracts votes. So the points don't show whether a revision is already undone: only the list of undos does.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.diff import value_as_json
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import ArgumentError
@@ -198,7 +198,7 @@ class _Merge:
             if value == _NOT_THERE:
                 fields.pop(key, None)
             else:
-                fields[key] = read_json(value)
+                fields[key] = json.loads(value)
         newline = before.final_newline if now.final_newline == after.final_newline else now.final_newline
         return Header(tuple(fields.items()), newline)
 

@@ -1,12 +1,12 @@
 """Importing and exporting playbook files, and composing the text for a session."""
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from playbook_db.domain import playbook_file, prompt_text
-from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
@@ -88,7 +88,7 @@ def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:
     """Return a line that names the keys of *extras*, the extra fields of points in a file. Without any, return `[]`."""
-    keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
+    keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in json.loads(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
     return [f"{message}: playbook show NAME --json, playbook export --extra"] if extras else []

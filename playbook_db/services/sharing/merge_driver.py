@@ -52,7 +52,7 @@ def readable_text(path: str) -> str:
     the file is not a playbook, return the file's text. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
     from playbook_db.domain import playbook_file
-    from playbook_db.domain.exact_json import write_json
+    from playbook_db.domain.json_text import write_json
 
     try:
         reading = playbook_file.decode(data, source=path)

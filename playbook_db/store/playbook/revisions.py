@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, bindparam, insert
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.json_text import write_json
 from playbook_db.domain.merging.undo import Undo
 from playbook_db.domain.operations import AGAIN
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
