@@ -8,15 +8,12 @@ from itertools import chain, count
 from typing import Any
 
 from playbook_db.domain.json_text import write_json
-from playbook_db.domain.merging.diff import common_length
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 
 MARK = "[forgotten]"
 SHORTEST_TEXT = 4  # characters; a shorter text is erased only if it is alone, since others contain it by chance
 _SHORT_TEXT = 16  # characters; a shorter text is erased only between words, since words contain it by chance
-_CUT_LENGTH = 24  # characters; so much of a text's beginning identifies the text if the rest was cut off
-_CUT_ENDS = ("", "…", '"', "'", "\\", "\n", "\r")  # what may follow a cut
 _STRUCTURE = ("sections", "key_points", "version", "last_updated")  # keys of a header that programs need
 _MARK = re.compile(re.escape(MARK))
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -25,7 +22,7 @@ _Range = tuple[int, int]  # start and end
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Erases *texts* and the matches of *pattern*. A text is also found if it is escaped or its end is cut off."""
+    """Erases *texts* and the matches of *pattern*. A text is also found if it is escaped or on one line."""
 
     texts: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
@@ -150,15 +147,13 @@ def _forms(text: str) -> set[str]:
 
 
 def _places(form: str, text: str) -> Iterator[_Range]:
-    """Yield the start and end of each *form* in *text*. Its last part may be missing if *text* was cut off there."""
-    sign = form[:_CUT_LENGTH]
-    start = text.find(sign)
+    """Yield the start and end of each *form* in *text*. A short form must be apart from other letters."""
+    start = text.find(form)
     while start >= 0:
-        end = start + common_length(form, text[start : start + len(form)])
-        is_it = end - start == len(form) or text[end : end + 1] in _CUT_ENDS
-        if is_it and (end - start >= _SHORT_TEXT or _is_apart(text, start, end)):
+        end = start + len(form)
+        if len(form) >= _SHORT_TEXT or _is_apart(text, start, end):
             yield start, end
-        start = text.find(sign, start + 1)
+        start = text.find(form, start + 1)
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:

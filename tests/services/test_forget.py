@@ -101,7 +101,7 @@ def spread(project: Project, tmp_path: Path, home: Path) -> Project:
     (Path(settings.logs_dir())).mkdir(parents=True)
     Path(settings.logs_dir(), "worker.log").write_text(f"2026 worker: {' '.join(_TEXT.split())}\n")
     mirror.switch(project, on=True)
-    Path(f"{project.mirror_path}.damaged-20261120T101500").write_text(f'<<<<<<< {json.dumps(_TEXT)}\n"{_TEXT[:30]}…"')
+    Path(f"{project.mirror_path}.damaged-20261120T101500").write_text(f'<<<<<<< {json.dumps(_TEXT)}\n"{_TEXT}"')
     _back_up(project)
     return project
 
