@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from playbook_db.domain.redaction.redact import redact
-from tests import blind_secrets, later_blind_sets
+from tests import blind_secrets, blind_texts, later_blind_sets
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 
@@ -55,6 +55,11 @@ def run(folder: Path, *, quick: bool) -> Figures:
             *_blind_harmless_rows(),
             *(row for name in later_blind_sets.NAMES for row in _second_rows(name)),
             *map(_third_row, later_blind_sets.NAMES),
+            *(
+                _row(f"{author} blind set, {name}", name, blind_texts.rows(name, author))
+                for author in ("twelfth", "thirteenth")
+                for name in blind_texts.NAMES
+            ),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
         ("A secret counts as masked when no twelve characters of it in a row are left.",),

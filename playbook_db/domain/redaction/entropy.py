@@ -3,7 +3,7 @@
 import re
 from unicodedata import normalize
 
-from playbook_db.domain.redaction import words as lists
+from playbook_db.domain.redaction import rules
 from playbook_db.domain.redaction.regexes import regex
 
 _SHORTEST_PASSWORD = 6  # characters
@@ -14,29 +14,20 @@ _NO_LATIN = "\u0250"  # the first character after the Latin letters
 _PLACEHOLDER = regex(
     r"""
     \[masked:                                     # redacted already
-    | ^(?:(?:None|null|nil|true|false|undefined|NaN)$
-      | (.)\1*$                                   # xxxx, ****, ....
-      | [xX*•.]{3,} | \$[A-Za-z_]\w*$ | \$env: | \{ | %\(?\w*\)?[sdrv]?%?$ | @\w+@$
-      | [\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
-      | [0-9]{1,6}(?:(?:_[0-9]{3})+|\.[a-z]{3,8})$   # a number in code: 60_000, 6.hours
+    | ^(?:(?:None|null|nil|true|false|undefined|NaN)$ | (.)\1*$ | [xX*•.]{3,}
+      | \$[A-Za-z_]\w*$ | \$env: | \{ | %\(?\w*\)?[sdrv]?%?$ | @\w+@$
+      | @(?:/[\w/.-]+$|[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()
+      | [\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ | [0-9]{1,6}(?:(?:_[0-9]{3})+|\.[a-z]{3,8})$
       | (?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
-        [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
-      | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
-      | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
-      | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/  # an error of OpenSSL, a reference to a vault
-      | @(?:/[\w/.-]+$|[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
-      | (?:hmac-)?sha[0-9]{1,3}: | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
-      | (?:required|nullable|sometimes|string)\|  # a validation rule of a form
-      | \#[0-9a-f]{3,8}$ | (?:rgb|hsl)a?\(          # a color
-      | your | replace_?me | (?:sk-|ghp_)?1234567890?$ | abcdef
-      | \w+![rsa]\})                              # a part of an f-string
+        [-_]?[0-9]{1,4}(?:[-_/:][a-z0-9]{1,8}){0,3}:?$
+      | 0x[0-9a-f]{40}$ | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # an address, a time
+      | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/ | Ag[A-D][A-Za-z0-9+/=]{24,}$  # references
+      | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$ | your | replace_?me | abcdef | (?:sk-|ghp_)?1234567890?$
+      | (?:required|nullable|sometimes|string)\| | \#[0-9a-f]{3,8}$ | (?:rgb|hsl)a?\( | \w+![rsa]\})
     | [xX]{4,}|\*{3,}|•{3,}|\.\.\.|… | \$\{ | \$\( | \{\{[ \w.$|\"'-]*\}\} | \}\}$ | example$
-    | (?<![A-Za-z0-9])<[A-Za-z_][\w .:-]{0,60}>(?![A-Za-z0-9])
-    | -(?:encoded|hashed|based|encrypted|protected|only)$
-    | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\}  # a regular expression
-    | (?:\\u[0-9a-f]{4}.*){2}                      # words in another script
-    | 0123456789 | abcdefghij
-    | [/:.\#](?:password|passwd|secret|token|key|value)$  # a path to a secret
+    | (?<![A-Za-z0-9])<[A-Za-z_][\w .:-]{0,60}>(?![A-Za-z0-9]) | -(?:encoded|hashed|based|encrypted|protected|only)$
+    | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\} | 0123456789 | abcdefghij
+    | [/:.\#](?:password|passwd|secret|token|key|value)$ | (?:\\u[0-9a-f]{4}.*){2}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -46,11 +37,8 @@ _PLACEHOLDER_WORD = regex(
     re.IGNORECASE,
 )
 _CODE = regex(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
-# Capitalized words with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
-_INVENTED = regex(
-    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}_?[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
-)
-_JOINED = regex(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
+_CAPITALIZED = regex(r"[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)*[._-]?[0-9]{1,4}[.!?]?")  # `Kite_on_a_roof7`
+_JOINED = regex(  # `hq-Lemur-2b`, `Klompen!dans`
     r"(?=.{9})(?!.*(?:[A-Z]{2}|[0-9][._][0-9]|\.[a-z]{1,4}$))(?=.*[A-Z])(?=.*[0-9])(?=.*[a-z]{3})[^\W_]+(?:[._-][^\W_]+)+"
     r"|(?=.*[A-Z])[^\W\d_]{3,}[!&+][^\W\d_]{3,}"
 )
@@ -67,21 +55,13 @@ _RANDOM_SEGMENT = regex(r"(?=[^/\\]*[0-9])(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])[^/\\]
 _CHUNK = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SNAKE = regex(r"_?(?:[a-z]{1,12}(?:[_.-][a-z]{1,12})+|[A-Z]{1,12}(?:[_.-][A-Z]{1,12})+)")
 _SLUG = regex(r"[A-Za-z]+(?:[-_][A-Za-z]+){2,}")
-_WORD_AND_NUMBER = regex(r"[A-Za-z]+[0-9]+")
 _MIXED = regex("(?=(?:[^A-Z]*[A-Z]){2})(?=(?:[^a-z]*[a-z]){2})(?=[^0-9]*[0-9])", re.DOTALL)
 _HAS_DIGIT = regex(r"[0-9]")
-_NO_NAME = regex(r"[^\w.]")
 _NAMES_A_SECRET = regex(
-    r"pass|pwd|pw(?![a-z])|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE
-)
-_NAMES_A_VALUE = regex(
-    r"pass|pwd|secret|token|credential|auth|param|encod|^(?:hash|user|input)|(?:str|hash|user|input|(?:api|my|pub|iv|ess)key)$",
+    r"pass|pwd|pw(?![a-z])|secret|token|cred|auth|param|encod|^(?:hash|user|input)|(?:arg|str|hash|user|input|key)$",
     re.IGNORECASE,
 )
-
-_WORDS_OF_TALK = lists.NO_PASSWORDS | lists.SENTENCE_WORDS | lists.ABOUT_PASSWORDS
 _PLAIN_WORDS = regex(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
-_PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
 def in_ascii(value: str) -> str:
@@ -94,24 +74,19 @@ def in_ascii(value: str) -> str:
 def is_a_word(value: str) -> bool:
     """Return whether *value* may be a one-word password: `sunflower`."""
     is_lower = 6 <= len(value) <= 24 and value[1:].islower() and value.isalpha()
-    return is_lower and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
-
-
-def is_phrase(value: str) -> bool:
-    """Return whether *value* may be a password of at least three words: `lantern candle orchid`."""
-    return _PHRASE.fullmatch(value) is not None and lists.SENTENCE_WORDS.isdisjoint(value.split())
+    return is_lower and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
 
 
 def is_passphrase(value: str) -> bool:
     """Return whether *value* may be a passphrase. A sentence about passwords isn't one."""
     words = set(re.findall(r"[^\W_]+", value.lower()))
     is_plain = _PLAIN_WORDS.fullmatch(value) is not None and len(value) < 60
-    return is_plain and words.isdisjoint(_WORDS_OF_TALK)
+    return is_plain and words.isdisjoint(rules.TALK)
 
 
 def is_placeholder(value: str) -> bool:
     """Return whether *value* is a placeholder for a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    if value.lower().rstrip("!?") in lists.NO_PASSWORDS or _PLACEHOLDER.search(value):
+    if value.lower().rstrip("!?") in rules.TALK or _PLACEHOLDER.search(value):
         return True
     if not _PLACEHOLDER_WORD.search(value):
         return False
@@ -141,7 +116,7 @@ def reads_like_words(value: str) -> bool:
     if len(digits) > 2 or 3 * sum(map(len, digits)) > letters + 6 or 4 * len(chunks) > len(value) + 8:
         return False
     pairs = [word[place : place + 2] for word in words for place in range(len(word) - 1)]
-    common = sum(pair in lists.COMMON_PAIRS for pair in pairs)
+    common = sum(pair in rules.COMMON_PAIRS for pair in pairs)
     return common >= (0.5 if len(pairs) < 10 else 0.62) * len(pairs)
 
 
@@ -163,10 +138,6 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
     A *password* may be words with a digit or a sign, since people invent it. A *literal* was in quotes or at a place
     without code. Any other value may be an expression in a program.
     """
-    if password and value.lower() in lists.COMMON_PASSWORDS:
-        return True
-    if password and literal and is_phrase(value):
-        return True
     shortest = _SHORTEST_PASSWORD if password else _SHORTEST
     if not shortest <= len(value) <= _LONGEST or any(sign.isspace() for sign in value):
         return False
@@ -184,7 +155,9 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
         return is_joined(value)
     if not reads_like_words(value):
         return len(value) >= _SHORTEST or not value.isalpha()
-    return password and _may_be_invented(value, literal=literal)
+    if not (password and literal):
+        return password and _HAS_DIGIT.search(value) is not None and not _NAMES_A_SECRET.search(value)
+    return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)
 
 
 def is_mixed(value: str) -> bool:
@@ -195,7 +168,9 @@ def is_mixed(value: str) -> bool:
 def is_invented(value: str) -> bool:
     """Return whether *value* is clearly a password: it has two digits, a digit and a sign, or joined words."""
     digits = len(_HAS_DIGIT.findall(value))
-    is_likely = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
+    is_likely = (
+        digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or _CAPITALIZED.fullmatch(value)
+    )
     return (
         bool(is_likely)
         and is_secret(value, password=True, literal=True)
@@ -204,14 +179,9 @@ def is_invented(value: str) -> bool:
     )
 
 
-def is_words_and_number(value: str) -> bool:
-    """Return whether *value* is capitalized words followed by a number, unlike a name in code: `Copper.Lantern52`."""
-    return _INVENTED.fullmatch(value) is not None
-
-
 def is_joined(value: str) -> bool:
     """Return whether *value* is words with signs between them, none of them about passwords: `maple-street`."""
-    says_nothing = _WORDS_OF_TALK.isdisjoint(re.split("[._-]", value.lower()))
+    says_nothing = rules.TALK.isdisjoint(re.split("[._-]", value.lower()))
     return _NAMED.fullmatch(value) is not None and says_nothing and not _NAMES_A_SECRET.search(value)
 
 
@@ -219,17 +189,6 @@ def is_code(value: str) -> bool:
     """Return whether *value* begins like an expression in code: a call, an attribute or a variable."""
     if _CODE.match(value):
         return True
-    if is_words_and_number(value):
+    if _CAPITALIZED.fullmatch(value):
         return False
     return any(match and reads_like_words(match[1]) for match in (_CALL.match(value), _MEMBER.match(value)))
-
-
-def _may_be_invented(value: str, *, literal: bool) -> bool:
-    if not any(sign.isalnum() for sign in value):
-        return False
-    if not literal:
-        if _NAMES_A_SECRET.search(value) or not _HAS_DIGIT.search(value):
-            return False
-        no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
-        return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
-    return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)

@@ -6,7 +6,7 @@ The places of the secrets are then mapped back to the raw text.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from playbook_db.domain.redaction.regexes import regex
@@ -28,44 +28,26 @@ _FOREIGN_SIGNS = (
     *zip("，、。；：（）＝", ",,;;:()=", strict=True),
     *((" — ", " : "), (" – ", " : ")),
 )
-# The text between two parts of a literal: `" + "`, a line break, or the end of a continued line. It begins at a _JOINS.
-_BREAKS = r"(?:\s|\\{1,4}n|\\\r?\n){0,40}"
-_BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
-_JOIN = regex(
-    rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
-)
-_JOINS = regex(r"""["'\\](?:(?<!\\)(?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|(?<=\\)(?=\n|\\\\n))""")
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
 _ENTITIES = {"lt": "<", "gt": ">", "quot": '"', "amp": "&", "apos": "'", "#39": "'", "#34": '"'}
-_MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
-
-
-@cache
-def _words_of(literal: str) -> tuple[str, ...]:
-    """Return the words of *literal* in the form in which `Unescaped.words` has them."""
-    return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
 class Anchored(Generic[_Payload]):
-    """An index that quickly finds which literals a text contains.
+    """An index that quickly finds which literals a text contains. A row is a literal and a payload."""
 
-    A row: a literal, the same with a space in front if it must begin a word, and a payload.
-    """
-
-    def __init__(self, rows: Iterable[tuple[str, str, _Payload]]) -> None:
+    def __init__(self, rows: Iterable[tuple[str, _Payload]]) -> None:
         self.rows = list(rows)
 
     @cached_property
     def _keys(self) -> list[str]:
         """The longest word of each literal. Most texts lack it."""
-        literals = (literal.encode().translate(_SIGNS).decode() for literal, _, _ in self.rows)
+        literals = (literal.encode().translate(_SIGNS).decode() for literal, _ in self.rows)
         return [max(literal.split(), key=len, default="") for literal in literals]
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
         """Yield each literal in *unescaped*, with its places and its payload. An empty literal has no places."""
-        words = unescaped.words
-        for key, (literal, begun, payload) in zip(self._keys, self.rows, strict=True):
-            if key in words and all(word in words for word in _words_of(begun)):
+        for key, (literal, payload) in zip(self._keys, self.rows, strict=True):
+            if key in unescaped.words:
                 places = list(places_of(literal, unescaped.text)) if literal else []
                 if places or not literal:
                     yield literal, places, payload
@@ -79,11 +61,6 @@ def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -
         at = text.find(literal, at + 1, end)
 
 
-def _join(raw: str, place: int) -> re.Match[str] | None:
-    before = raw[max(place - 4, 0) : place]
-    return _JOIN.match(raw, place - len(before) + len(before.rstrip("\\")))
-
-
 class Unescaped:
     """A *raw* text, and the same `text` without escapes. `words` tells quickly which literals it can't contain."""
 
@@ -93,11 +70,7 @@ class Unescaped:
         self._shown: list[int] = []  # the start of each part in `text`
         self._begins: list[int] = []  # the start of each part in the raw text
         self._ends: list[int] = []  # the end of each part in the raw text
-        has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # a single character is found faster
-        escapes = list(_ESCAPED.finditer(raw)) if has_marks else []
-        joins = [join for mark in _JOINS.finditer(raw) if (join := _join(raw, mark.start()))]
-        if joins:
-            escapes = sorted([*escapes, *joins], key=lambda escape: escape.start())
+        escapes = list(_ESCAPED.finditer(raw))
         if escapes:
             self._read(escapes)
         self.text = "".join(self._parts) if self._parts else raw
@@ -107,7 +80,7 @@ class Unescaped:
 
     @cached_property
     def words(self) -> str:
-        """The words of the text, each once. They contain the `words_of` each literal in the text."""
+        """The words of the text, each once."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
@@ -115,7 +88,7 @@ class Unescaped:
         size = at = 0
         for escape in [*escapes, None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            groups = escape.groupdict() if escape and escape.re.pattern == _ESCAPED.pattern else {}
+            groups = escape.groupdict() if escape else {}
             code, entity = groups.get("sign") or groups.get("part"), groups.get("entity")
             sign = chr(int(code, 16)) if code else _ENTITIES[entity] if entity else ""
             for part, begin, stop in (

@@ -3,14 +3,14 @@
 import re
 from functools import lru_cache
 
-from playbook_db.domain.redaction import words as lists
+from playbook_db.domain.redaction import rules
 from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of
 from playbook_db.domain.redaction.regexes import regex
 
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-_FOREIGN_STEMS = frozenset(word.rstrip("*") for word in (*lists.FOREIGN_PASSWORDS, *lists.FOREIGN_SECRETS))
+_FOREIGN_STEMS = frozenset(word.rstrip("*") for word in (*rules.FOREIGN_PASSWORDS, *rules.FOREIGN_SECRETS))
 # Each name of a secret contains at least one stem. Beside it is its first word.
-_STEMS = {stem: stem.split(" ")[0] for stem in (*lists.STEMS, *_FOREIGN_STEMS)}
+_STEMS = {stem: stem.split(" ")[0] for stem in (*rules.STEMS, *_FOREIGN_STEMS)}
 UNSPACED = "\u3000"  # the first character of Asian scripts without spaces between words
 
 
@@ -21,19 +21,20 @@ def _foreign(words: tuple[str, ...], suffixes: str) -> re.Pattern[str]:
     return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
 
 
-_FOREIGN = _foreign(lists.FOREIGN_PASSWORDS, "passwort|kennwort|wachtwoord|l\u00f6senord")
-_FOREIGN_SECRET = _foreign(lists.FOREIGN_SECRETS, r"schl\u00fcssel(?![^\W\d_])")
+_FOREIGN = _foreign(rules.FOREIGN_PASSWORDS, "passwort|kennwort|wachtwoord|l\u00f6senord")
+_FOREIGN_SECRET = _foreign(rules.FOREIGN_SECRETS, r"schl\u00fcssel(?![^\W\d_])")
 _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_NO_SECRETS = lists.PUBLIC_KEYS | lists.NO_SECRETS
 _KINDS = {
-    "password": (*lists.PASSWORDS, "pass"),
+    "password": (*rules.PASSWORDS, "pass"),
     "secret": ("secret",),
     "token": ("token",),
-    "key": tuple(lists.GLUED_KEYS),
+    "key": tuple(rules.GLUED_KEYS),
     "credential": ("credential", "credentials", "creds"),
 }
-_PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
+_LAST = {"auth": "credential", "authorization": "credential", "psk": "password"} | dict.fromkeys(
+    ("pat", "jwt", "cookie"), "token"
+)
 
 
 def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
@@ -50,23 +51,6 @@ def has_stem(name: str) -> bool:
     return any(stem in folded for stem in (*_STEMS, "private", "pat"))
 
 
-def is_foreign(name: str) -> bool:
-    """Return whether *name*, in lower case, is a word for "password" or "secret" in a language other than English."""
-    return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))
-
-
-@lru_cache(maxsize=1024)
-def has_word_of_secrets(whole: str) -> bool:
-    """Return whether the name *whole* includes a word for secrets, but no word for harmless values: `TOKEN_FOR_CI`."""
-    words = {word.lower() for word in _WORD.findall(whole)}
-    return not lists.SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
-
-
-def may_lead_to_secret(lead: str) -> bool:
-    """Return false if the words in *lead*, between a name and a value, call the value an id or a checksum."""
-    return _NO_SECRETS.isdisjoint(re.findall("[a-z]+", lead.lower()))
-
-
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
     """Return the kind of secret that a variable with the name *whole* has, or None."""
@@ -76,32 +60,30 @@ def kind_of_name(whole: str) -> str | None:
         return "password"
     if whole == "PAT" or (may_be_foreign and _FOREIGN_SECRET.search(folded)):
         return "secret"
-    spelled = re.sub("(?i)key_?material", "psk", re.sub("(?i)pass(?:[_-]word|w0rd)", "password", whole))
+    spelled = re.sub("(?i)(pass|key)[_-]?(word|material)", lambda match: f"{match[1]}{match[2]}".lower(), whole)
     kind = _kind_of([word.lower() for word in _WORD.findall(spelled)])
     if kind is None and re.fullmatch("[A-Z0-9_]+_(?:KEY|Key)[0-9]*", whole):
-        kind = None if lists.PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
+        kind = None if rules.PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
     return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
 
 
 def _kind_of(words: list[str]) -> str | None:
     """Return the kind of secret that a variable with these *words* in its name has, or None."""
-    while len(words) > 1 and words[-1] in lists.AFTERTHOUGHTS:
+    while len(words) > 1 and words[-1] in rules.AFTERTHOUGHTS:
         words = words[:-1]
-    if not words or words[-1] in lists.ABOUT or words[0] in ("public", "hashed"):
+    if not words or words[-1] in rules.ABOUT or words[0] in ("public", "hashed"):
         return None
-    words[-1] = _PLURALS.get(words[-1], words[-1])
+    words[-1] = re.sub("(key|token|secret)s$", r"\1", words[-1])
     for place, word in enumerate(words):
-        if words[place + 1 : place + 2] in (["field"], ["input"]):
-            continue
-        if word.startswith("secretkey"):
-            return "secret"
         kind = next((kind for kind, ends in _KINDS.items() if word.endswith(ends)), None)
         if kind and word not in ("bypass", "compass", "overpass"):
             return kind
-        if word in ("key", "salt") and place and words[place - 1] in lists.KEYED:
+        if word in ("key", "salt") and place and words[place - 1] in rules.KEYED:
             return "key"
-    if words[-1] in ("auth", "authorization"):
-        return "credential"
-    if words[-1] == "psk":
-        return "password"
-    return "token" if words[-1] in ("pat", "jwt", "cookie") and len(words) > 1 else None
+    last = words[-1] if len(words) > 1 or words[-1] not in ("pat", "jwt", "cookie") else ""
+    return _LAST.get(last)
+
+
+def describes(name: str) -> bool:
+    """Return whether one of the words in *name* says that it names no secret: `token_id`."""
+    return not rules.NO_SECRETS.isdisjoint(word.lower() for word in _WORD.findall(name))

@@ -9,7 +9,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from playbook_db.domain.redaction import entropy, known_secrets, words
+from playbook_db.domain.redaction import entropy, rules
 from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of
 from playbook_db.domain.redaction.regexes import regex
 
@@ -24,9 +24,7 @@ def by_anchor(patterns: Iterable[tuple[str, Pattern]]) -> Table:
     groups: dict[str, list[Pattern]] = {}
     for anchor, pattern in patterns:
         groups.setdefault(anchor, []).append(pattern)
-    return Anchored(
-        (anchor, f" {anchor}" if group[0][1].startswith(WORD) else anchor, group) for anchor, group in groups.items()
-    )
+    return Anchored(groups.items())
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
@@ -41,7 +39,7 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 @cache
 def compile_pattern(pattern: str, anchor: str) -> re.Pattern[str]:
     """Compile *pattern* with `<anchor>` and each `<part>` replaced. An unknown part is left as it is."""
-    parts = known_secrets.PARTS | {"anchor": re.escape(anchor)}
+    parts = rules.PARTS | {"anchor": re.escape(anchor)}
     return re.compile(re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), pattern))
 
 
@@ -61,7 +59,7 @@ def _matches(pattern: re.Pattern[str], text: str, places: Iterable[int] | None) 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
     """Yield words that look like a provider's key: a prefix, then more random characters than an id has."""
     for token in _UNKNOWN.finditer(unescaped.words):
-        is_unknown = token["prefix"].lower() not in known_secrets.IDS and entropy.is_strong(token["body"])
+        is_unknown = token["prefix"].lower() not in rules.IDS and entropy.is_strong(token["body"])
         for place in places_of(token[0], unescaped.text) if is_unknown else ():
             yield place, place + len(token[0]), "token"
 
@@ -82,29 +80,13 @@ def _is_key_in_base64(value: str) -> bool:
     return b"PRIVATE KEY" in a2b_base64(head[: len(head) // 4 * 4])
 
 
-def _is_mnemonic(value: str) -> bool:
-    words = re.findall("[a-z]+", value)
-    return (
-        len(words) % 3 == 0
-        and len(set(words)) > (5 if "." in value or ")" in value else 9)
-        and sum(map(len, words)) > 4 * len(words)
-        and _GRAMMAR.isdisjoint(words)
-    )
-
-
-_COUNTERS = ("_g", "__utm", "_fbp", "_hj")  # cookies of web analytics
-_GRAMMAR = {"the", "and", "for", "with", "that", "this", "not", "are", "was", "you", "from", "should", "must", "into"}
-
-
 def _is_cookie(value: str) -> bool:
-    return "[masked: " in value or any(
-        entropy.is_random(part.partition("=")[2].strip())
-        for part in value.split(";")
-        if not part.strip().startswith(_COUNTERS)
+    """Return whether a cookie in *value* is random. Those of web analytics begin with `_g`."""
+    parts = (part.strip() for part in value.split(";"))
+    return any(
+        "[masked: " in part or (part[:2] != "_g" and entropy.is_random(part.partition("=")[2])) for part in parts
     )
 
-
-_NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
 
 _UNKNOWN = regex(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
@@ -121,24 +103,14 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "word": lambda value: not entropy.is_placeholder(value),
     "basic": lambda value: ":" in (plain := _decoded(value)) and not entropy.is_placeholder(plain),
-    "encoded": lambda value: re.fullmatch("(?=.*[0-9:])[!-~]+", _decoded(value)) is not None,
-    "mnemonic": _is_mnemonic,
     "cookie": _is_cookie,
     "url password": lambda value: (
-        value.lower() not in _NO_URL_PASSWORDS and not entropy.is_placeholder(value) and value[0] not in "$%"
+        value.lower() not in (*rules.PASSWORDS, "pass", "key", "x", "p") and not entropy.is_placeholder(value)
     ),
     "no address": lambda value: not entropy.is_placeholder(value) and not _IPV6_END.fullmatch(value),
     "key in base64": _is_key_in_base64,
-    "spelled": lambda value: (
-        entropy.is_invented(word := re.sub("[', ]", "", value))
-        and not (word.islower() or word.isupper() or word.isdigit())
-    ),
     "pin": lambda value: not _NO_PIN.fullmatch(value),
     "invented": entropy.is_invented,
-    "phrase": entropy.is_passphrase,
-    "grouped": lambda value: (
-        entropy.is_random(value.replace(" ", "")) and words.SENTENCE_WORDS.isdisjoint(value.split())
-    ),
     "aws": lambda value: not value[:20].endswith("EXAMPLE"),
 }
 
@@ -152,5 +124,5 @@ def _patterns(
             yield anchor, (kind, template.format(pattern), _CHECKS[check])
 
 
-TOKENS = by_anchor((*_patterns(known_secrets.FORMS), *_patterns(known_secrets.PREFIXED, "<left>(<anchor>{})", None)))
-HEADERS = tuple(_patterns(known_secrets.HEADED))
+TOKENS = by_anchor((*_patterns(rules.FORMS), *_patterns(rules.PREFIXED, "<left>(<anchor>{})", None)))
+HEADERS = tuple(_patterns(rules.HEADED))
