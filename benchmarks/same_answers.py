@@ -56,7 +56,7 @@ _WRITES = (
     "dedup --merge NAME NAME, dedup --apart NAME NAME",
     "forget NAME --yes +, forget --match E4711 --yes, forget --match rule.[2-4] --yes",
     "sessions skip session-1, jobs retry --all, jobs drop NUMBER, backup, mirror on, mirror off +",
-    "config playbook_review all, config PLAYBOOK_HOLDOUT 20, config playbook_review x, install +, uninstall",
+    "config playbook_review all, config PLAYBOOK_DAILY_TOKENS many, config playbook_review x, install +, uninstall",
 )  # fmt: skip
 _CLAUDE = """#!{python} -IS
 import json, re, sys, zlib

@@ -214,7 +214,7 @@ def look_back(person: Person, pruned: list[str]) -> None:
     promise("the pruned points are back", sum(line.startswith("restore") for line in undone) == len(pruned) - 1)
     person.types("playbook undo", head=1, tail=1)
     promise("after the second undo the list is as before", person.types("playbook list", head=0) == before)
-    step("Show the playbook in numbers. `--svg FILE` draws charts.")
+    step("Show the playbook in numbers.")
     person.types("playbook stats", head=12)
 
 

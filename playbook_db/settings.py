@@ -16,8 +16,6 @@ COLLECT_AFTER = 100_000  # new objects before Python collects garbage
 MAX_ACTOR_LENGTH = 200  # characters
 _LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of libpq's connection strings
 MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/
-HOLDOUT = "PLAYBOOK_HOLDOUT"  # the share of sessions that are shown nothing
-HOLDOUT_POINTS = "PLAYBOOK_HOLDOUT_POINTS"  # the share of points that are held back from a session
 DAILY_TOKENS = 1_000_000  # for learning, unless PLAYBOOK_DAILY_TOKENS is set
 
 
@@ -158,34 +156,6 @@ def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
 
         raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {value!r}; it must be a whole number of tokens (0: no limit).")
     return DAILY_TOKENS
-
-
-def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> float:
-    """Return the share of sessions that are shown nothing, for comparison: the variable *name*, from 0 (default) to 1.
-    With HOLDOUT_POINTS, it is the share of points that are held back.
-
-    Raises SettingError.
-    """
-    value = environ.get(name, "").strip()
-    try:
-        share = float(value or "0")
-    except ValueError:
-        share = -1.0
-    if 0 <= share <= 1:
-        return share
-    from playbook_db.errors import SettingError  # late, as above
-
-    raise SettingError(f"{name} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one in ten.")
-
-
-def is_held_out(session_id: str, share: float, point: int = 0) -> bool:
-    """Return whether this session is in the *share* that is shown nothing. With *point*, return whether this point is
-    held back from it. A hash of the ids decides (FNV-1a, 32 bits), so a resumed session gets the same result."""
-    text = f"{point} {session_id} held back" if point else session_id  # FNV-1a mixes the last bytes too little
-    number = 0x811C9DC5
-    for byte in text.encode("utf-8", "replace"):
-        number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return number < share * 2**32
 
 
 def _user_name(role: str) -> str:

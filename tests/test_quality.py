@@ -2,8 +2,6 @@
 
 import pytest
 
-from benchmarks.quality.holding_back import WORLDS as TRIALS
-from benchmarks.quality.holding_back import found
 from benchmarks.quality.ranking import BEFORE, CHOSEN, Comparison, Rule, Scenario, compare
 from benchmarks.quality.ranking_worlds import TOLERATED, WORLDS, best_of, halves
 
@@ -53,15 +51,3 @@ def test_a_rule_that_loses_in_one_kind_of_world_is_not_chosen() -> None:
 
     assert best_of([results(0, -0.3, -0.1), results(0, bold, 0.0)]) == "safe"
     assert best_of([results(0, -0.3, -0.1), results(0, TOLERATED, 0.0)]) == "bold"
-
-
-def test_held_back_points_find_an_effect_of_ten_points_and_none_that_is_not_there() -> None:
-    """100 sessions of 20 points, of which a fifth is held back; 30 % go wrong. Also if the share and the work change,
-    where all trials together mislead."""
-    plain, changing = TRIALS[0], next(each for each in TRIALS if "change" in each.name)
-
-    assert found(plain, is_effective=True, runs=40)[-1] >= 0.8
-    assert found(plain, is_effective=False, runs=40)[-1] <= 0.15
-    together, _, within = found(changing, is_effective=False, runs=40)
-    assert together > 0.5
-    assert within <= 0.15

@@ -1,12 +1,9 @@
-"""Who is noted as having made a revision, what learning may use, and which sessions are held out."""
+"""Who is noted as having made a revision, and what learning may use."""
 
 import getpass
 import os
-import random
-import statistics
 import subprocess
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
@@ -101,64 +98,6 @@ def test_a_budget_that_is_no_number_is_refused(given: str, monkeypatch: pytest.M
 
     with pytest.raises(SettingError, match="PLAYBOOK_DAILY_TOKENS"):
         settings.daily_tokens()
-
-
-@pytest.mark.parametrize(("given", "share"), [("", 0), (" ", 0), ("0", 0), (" 0.1 ", 0.1), ("1", 1), ("1e-3", 0.001)])
-def test_which_share_of_the_sessions_is_held_out(given: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None where nothing is said."""
-    monkeypatch.setenv("PLAYBOOK_HOLDOUT", given)
-
-    assert settings.holdout() == share
-
-
-@pytest.mark.parametrize("given", ["-0.1", "1.01", "10%", "0,1", "nan", "inf", "some"])
-def test_a_share_that_is_none_is_refused(given: str) -> None:
-    """In words that say what it must be."""
-    with pytest.raises(SettingError, match=r"PLAYBOOK_HOLDOUT is .* a number from 0 to 1"):
-        settings.holdout({"PLAYBOOK_HOLDOUT": given})
-
-
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
-def test_the_share_of_sessions_that_is_held_out_is_the_one_asked_for(share: float) -> None:
-    """For ids as the client gives them, and for those that differ at the end alone; a larger share holds out all that
-    a smaller one does."""
-    chance = random.Random(1)
-    for ids in (
-        [str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(20_000)],
-        [f"s-{n}" for n in range(20_000)],
-    ):
-        held = {each for each in ids if settings.is_held_out(each, share)}
-
-        assert abs(len(held) / 20_000 - share) < 0.1 * share + 0.002
-        assert held <= {each for each in ids if settings.is_held_out(each, share + 0.1)}
-        assert not any(settings.is_held_out(each, 0) for each in ids)
-        assert all(settings.is_held_out(each, 1) for each in ids)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
-def test_the_share_of_points_that_is_held_back_is_the_one_asked_for(share: float) -> None:
-    """Over 2,000 sessions, and for each point; each coin is one of its own, so about as many are held back from each
-    session as coins would say."""
-    chance = random.Random(2)
-    ids = [str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(2000)]
-    held = [[settings.is_held_out(each, share, point) for point in range(1, 61)] for each in ids]
-    by_session, by_point = list(map(sum, held)), list(map(sum, zip(*held, strict=True)))
-    variance = share * (1 - share)
-
-    assert sum(by_session) / 120_000 == pytest.approx(share, abs=0.005)
-    assert all(abs(each - 2000 * share) < 4.5 * (2000 * variance) ** 0.5 for each in by_point)
-    assert statistics.variance(by_session) == pytest.approx(60 * variance, rel=0.25)
-    assert statistics.variance(by_point) == pytest.approx(2000 * variance, rel=0.6)
-    of_sessions = {each for each in ids if settings.is_held_out(each, share)}
-    both = sum(held[number][0] for number, each in enumerate(ids) if each in of_sessions)
-    assert both / len(of_sessions) == pytest.approx(share, abs=0.1)
-
-
-@pytest.mark.parametrize("given", ["-0.1", "1.01", "10%", "0,1", "nan", "some"])
-def test_a_share_of_points_that_is_none_is_refused(given: str) -> None:
-    """In words that name the variable."""
-    with pytest.raises(SettingError, match=r"PLAYBOOK_HOLDOUT_POINTS is .* from 0 to 1, such as 0.1 for one in ten"):
-        settings.holdout({"PLAYBOOK_HOLDOUT_POINTS": given, "PLAYBOOK_HOLDOUT": "0"}, settings.HOLDOUT_POINTS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figures
-from playbook_db.domain.trust.trials import CORRECTED, FAILED, Act, Trial, judge
+from playbook_db.domain.trust.following import CORRECTED, FAILED, Act, Trial, judge
 
 _FOLDER = Path(__file__).parent
 SPLITS = ("train", "held-out")  # the even and the odd cases; of more_acts.json both are new

@@ -31,7 +31,7 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
         if path is None or not os.path.exists(path):
             raise at_hand.UnusableError("The hooks only read a database file, and there is none. Run: playbook init")
         sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
-        text, chosen = showing.compose(hook_runner.Hook("", b""), hook_runner.Event({}), sources)
+        text, chosen = showing.compose(sources)
         shown = {(source, point.id): "shown at the session's start" for source, points in chosen for point in points}
         candidates = _candidates(remind.PROMPT, {"prompt": prompt}, folder, sources, shown)
         if file:

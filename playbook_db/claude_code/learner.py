@@ -17,7 +17,6 @@ from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
-from playbook_db.domain.trust.outcomes import NOTHING
 from playbook_db.errors import PlaybookError, RefusalError, Remedy, TimeOverError
 from playbook_db.llm.model import Model
 from playbook_db.services.learning import cursor, learn, queue
@@ -125,19 +124,18 @@ def measure(unread: Mapping[str, int]) -> tuple[int, int, int, int]:
     """Return what learning from transcripts would send: bytes of them, parts, prompts and tool calls. *unread* has how
     many bytes at the end of each transcript are new. Only the first megabytes are read; the rest counts alike. Raises
     OSError if a file can't be read."""
-    bytes_read, sent, counts = 0, list[int](), NOTHING
+    bytes_read, sent, prompts, calls = 0, list[int](), 0, 0
     for path, new in unread.items():
         if bytes_read < _MOST_MEASURED:
             reader = ChunkReader(Transcript(path), CHUNK_CHARS)
             reader.skip(os.path.getsize(path) - new)
             for chunk in reader.chunks():
                 sent += [len(chunk.text.encode())] if chunk.text else []
-                counts += chunk.counts
+                prompts += chunk.prompts
+                calls += chunk.calls
             bytes_read += new
     whole = sum(unread.values()) / max(bytes_read, 1)
-    size, parts, prompts, calls = (
-        math.ceil(each * whole) for each in (sum(sent), len(sent), counts.turns, counts.tool_calls)
-    )
+    size, parts, prompts, calls = (math.ceil(each * whole) for each in (sum(sent), len(sent), prompts, calls))
     return size, parts, prompts, calls
 
 

@@ -273,8 +273,6 @@ def why(name: str) -> None:
         say(line)
     if life.totals.in_words:
         say(f"{life.totals.in_words.capitalize()}.")
-    for line in life.trials.in_words() if life.trials else ():
-        say(f"{line.capitalize()}.")
     for use in uses:
         event, _, *did = event_cells(use)
         say(f"{count_of(use.shown, 'session')} got it {event}. These sessions: {', '.join(filter(None, did))}")

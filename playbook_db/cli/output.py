@@ -228,7 +228,7 @@ def evidence_line(evidence: "Evidence") -> str:
 def event_cells(use: "EventUse") -> tuple[str, ...]:
     """Return the cells of a line about the points that were shown at one event. They are the event, how often points
     were shown, and how often they were cited or voted on, with shares if there are enough sessions."""
-    from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS  # late: few commands come here
+    from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS  # late: few commands come here
 
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
     shares = [(name, count, use.share(count)) for name, count in counts]

@@ -8,7 +8,7 @@ from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
     PromptPoint = Any  # a key point, in the class of whoever read it
@@ -70,14 +70,13 @@ class RankedPoints:
     """The points of one playbook that a prompt may show: pinned points first, then the others by rank.
 
     The points are read only as far as needed, and only once. `total` counts all live points, even those that aren't
-    shown because they rest. `time` is the last revision's. Points for which `is_held_back` returns true are left out.
+    shown because they rest. `time` is the last revision's.
     """
 
-    __slots__ = ("_read", "_unread", "beside", "is_held_back", "is_users", "left_out", "time", "total")
+    __slots__ = ("_read", "_unread", "beside", "is_users", "left_out", "time", "total")
 
     def __init__(self, points: "Iterable[Any]", total: int, time: str = "", *, is_users: bool = False) -> None:
         self.total, self.time, self.is_users = total, time, is_users
-        self.is_held_back: Callable[[Any], bool] | None = None
         self._unread: Iterator[Any] = iter(points)
         self._read: list[Any] = []
         self.beside, self.left_out = (OWN, OWN_LEFT_OUT) if is_users else ("", LEFT_OUT)
@@ -126,10 +125,8 @@ def compose(
 def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[tuple[P, str]]":
     """Return the best points that fit into *limit_units* UTF-16 units, each with its line, in the order of the text.
 
-    A point that is too long for the remaining space is skipped, and so is a point that is held back. *beside* is the
-    end of each header.
+    A point that is too long for the remaining space is skipped. *beside* is the end of each header.
     """
-    is_held_back = getattr(ranked, "is_held_back", None)  # only RankedPoints have it
     chosen: dict[str, tuple[P, str]] = {}
     blocks: set[tuple[bool, str]] = set()
     misfits = 0
@@ -145,8 +142,6 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
             cost += len(render_header(point.section)) + len(beside) + 2  # with the blank line before it
         if cost > limit_units:
             misfits += 1
-            continue
-        if is_held_back is not None and is_held_back(point):
             continue
         limit_units -= cost
         chosen[point.name] = point, line

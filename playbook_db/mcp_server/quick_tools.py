@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from playbook_db import settings
 from playbook_db.domain.sections import SECTION_ORDER, is_users_name
-from playbook_db.errors import SettingError
 from playbook_db.mcp_server import answers
 from playbook_db.services.reading import quick_reads, sources
 from playbook_db.store import quick_sql
@@ -44,11 +42,7 @@ def _count(arguments: dict[str, Any], name: str, default: int, allowed: range) -
 
 def _is_kept_out(url: str, folder: str) -> bool:
     """Return whether the session may not read the playbook. The SDK's server then explains why."""
-    try:
-        is_held_out = settings.is_held_out(settings.session(), settings.holdout())
-    except SettingError:
-        return True
-    return is_held_out or quick_reads.is_ignored(url, folder) is not False
+    return quick_reads.is_ignored(url, folder) is not False
 
 
 def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list[str]] | None:

@@ -84,14 +84,10 @@ class PlaybookTools:
     servers: Servers = field(default_factory=Servers)
 
     @contextmanager
-    def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
+    def opened(self, reads: Reads | None = HISTORY) -> Iterator[tuple[Project, list[str]]]:
         """Open the project. Yield it, and notes for the session. A tool that only *reads* may get a team's replica.
-        Raises ProjectError for an ignored project, and SettingError for a session that is held out."""
+        Raises ProjectError for an ignored project."""
         notes: list[str] = []
-        if not writes and settings.is_held_out(self.session, settings.holdout()):
-            raise SettingError(
-                "This session is held out: it gets no points, to compare it with other sessions (PLAYBOOK_HOLDOUT)."
-            )
 
         def notify(line: str) -> None:
             notes.append(line)
@@ -105,7 +101,7 @@ class PlaybookTools:
                     Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
                 )
             is_named = settings.session() or os.environ.get("CLAUDE_PROJECT_DIR")
-            if writes and not (is_named or projects.is_project(self.folder) or is_known(project.own)):
+            if reads is None and not (is_named or projects.is_project(self.folder) or is_known(project.own)):
                 raise ProjectError(
                     f"{self.folder} doesn't look like a project, so no playbook is made for it.",
                     Remedy("Start the server with {}", ("--project", "DIR", "mcp")),
@@ -243,7 +239,7 @@ class PlaybookTools:
     ) -> str:
         """Say that a key point that this session was shown helped or harmed it. One vote for a point; a harmful one
         without evidence waits for the user."""
-        with self.opened(None, writes=True) as (project, _):
+        with self.opened(None) as (project, _):
             session = self.mcp_session(context)
             voted = suggestions.vote(project, session, name, tag, reason=reason, quotes=evidence or ())
         return _outcome_text(voted, f"voted {tag} on {name}")
@@ -257,7 +253,7 @@ class PlaybookTools:
     ) -> str:
         """Undo what this session itself did with these tools: a proposal that still waits, a vote, or a change.
         Nothing that others did can be undone here."""
-        with self.opened(None, writes=True) as (project, _):
+        with self.opened(None) as (project, _):
             back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
@@ -266,7 +262,7 @@ class PlaybookTools:
 
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:
         operation = {"type": kind, **fields, "evidence": evidence or []}
-        with self.opened(None, writes=True) as (project, _):
+        with self.opened(None) as (project, _):
             suggested = suggestions.suggest(project, self.mcp_session(context), operation)
         return _outcome_text(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 

@@ -272,7 +272,6 @@ def life_record(
         "by_event": [event_use_record(use) for use in uses],
         **asdict(life.totals),
         **_fields(life, "taught_in", "reworded_in", "helpful_since", "harmful_since"),
-        "holdout": life.trials and asdict(life.trials),
         "events": [_record(event, session_id="session") for event in life.events],
     }
 
@@ -440,12 +439,9 @@ def statistics_record(numbers: "statistics.Statistics") -> Record:
     - `..._share`: a part of `shown`, null if nothing was shown, or in `use.by_event` too few sessions.
     - `votes.unmatched`: votes for no live point. `chunks`: of transcripts.
     - `members`: who wrote; `actor` is null for sessions in a file of your own.
-    - `holdout`: sessions without the playbook beside the others; `low` and `high` are null if there are too few.
-    - `holdout_points`: points that were held back from sessions beside those shown. `detectable`: the smallest
-      difference that such `trials` show; `needed`: trials that show that points halve the rate.
     - Sizes are null if unknown.
     """
-    use, learning, file, holdout = numbers.use, numbers.learning, numbers.file, numbers.comparison
+    use, learning, file = numbers.use, numbers.learning, numbers.file
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
     return {
         "project": numbers.project,
@@ -466,16 +462,6 @@ def statistics_record(numbers: "statistics.Statistics") -> Record:
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
         "members": [asdict(member) for member in numbers.members],
-        "holdout": {
-            **_fields(holdout, "since", "until", sessions_held_out="held_out", sessions_shown="shown"),
-            **_fields(holdout, "is_enough", "confidence"),
-            "measures": {
-                name: _record(each, without="held_out_mean", shown="shown_mean", by="difference")
-                | {"differs": each.is_significant}
-                for name, each in holdout.measures.items()
-            },
-        },
-        "holdout_points": asdict(numbers.trials),
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
-SCHEMA = 15  # the newest migration that this code knows, as in PRAGMA user_version
+SCHEMA = 16  # the newest migration that this code knows, as in PRAGMA user_version
 # If older programs may write, PRAGMA user_version is the oldest such program times WINDOW, plus the schema.
 WINDOW = 10_000
 

@@ -390,10 +390,8 @@ def proposals_waiting(connection: "Connection", key: str) -> "tuple[int, int]":
 def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
     """Record a *showing* of `hooks.showing` in the project's own playbook, whose number is *playbook_id*."""
     statement = ADD_INJECTION if showing["team"] is None else ADD_UNSENT_INJECTION
-    if "held_back" in showing:
-        statement = statement.replace("event)", "event, held_back)").replace(":event", ":event, :held_back")
-    lists = {name: f"[{','.join(map(str, showing.get(name, ())))}]" for name in ("points", "held_back")}
-    connection.execute(statement, {**showing, **lists, "playbook_id": playbook_id, "now": showing["time"]})
+    points = f"[{','.join(map(str, showing['points']))}]"
+    connection.execute(statement, {**showing, "points": points, "playbook_id": playbook_id, "now": showing["time"]})
 
 
 def shown_to(

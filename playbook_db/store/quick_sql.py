@@ -43,7 +43,7 @@ coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_i
 SESSIONS_CITED = "(SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)"
 _IGNORED = """
 (SELECT count(*) FROM trials AS t
- WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0 AND t.held_back = 0{})
+ WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0{})
 """
 SESSIONS_IGNORED = _IGNORED.format("")
 IGNORED_SINCE = _IGNORED.format("""

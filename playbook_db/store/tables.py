@@ -13,12 +13,12 @@ from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from playbook_db.domain.trust import outcomes
+from playbook_db.domain.trust import use
 
 COUNT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # STRICT tables allow only INTEGER
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # compared by code points, as in SQLite
 REAL_NUMBER: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
-EVENTS = tuple(outcomes.EVENTS)
+EVENTS = tuple(use.EVENTS)
 _FIRST_HEADER = """'{"version": "1.0", "last_updated": null, "sections": null}'"""
 
 metadata = sa.MetaData()
@@ -343,7 +343,7 @@ injections = table(
     sa.Column("left_out", COUNT, nullable=False),
     sa.Column("time", TEXT, nullable=False),
     sa.Column("event", TEXT, nullable=False, server_default=sql("'SessionStart'")),
-    sa.Column("held_back", TEXT),
+    sa.Column("held_back", TEXT),  # from an earlier version; nothing reads it
     with_rowid=False,  # so a session's start writes one page instead of three
 )
 
@@ -357,7 +357,7 @@ unsent_injections = table(
     sa.Column("points", TEXT, nullable=False),
     sa.Column("left_out", COUNT, nullable=False),
     sa.Column("event", TEXT, nullable=False, server_default=sql("'SessionStart'")),
-    *optional(TEXT, "sent_at", "held_back"),
+    *optional(TEXT, "sent_at", "held_back"),  # `held_back`: as in `injections`
     with_rowid=False,
 )
 
@@ -383,7 +383,8 @@ citations = table(
 )
 index("ix_citations_point", citations, "point_id")
 
-# The sessions that followed a point, or in which something that the point names went wrong.
+# The sessions that followed a point, or in which something that the point names went wrong. `held_back` is from an
+# earlier version, and always 0.
 trials = table(
     "trials",
     *in_playbook("trials", session_id=TEXT, point_id=COUNT),
@@ -393,12 +394,3 @@ trials = table(
     with_rowid=False,
 )
 index("ix_trials_point", trials, "point_id")
-
-# The results of sessions, counted from their transcripts.
-session_outcomes = table(
-    "session_outcomes",
-    *in_playbook("session_outcomes", session_id=TEXT),
-    *counted(COUNT, "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
-    sa.Column("updated_at", TEXT, nullable=False),
-    with_rowid=False,
-)

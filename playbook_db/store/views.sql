@@ -203,41 +203,6 @@ JOIN changes AS b ON b.playbook_id = c.playbook_id
       ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
 WHERE b.text <> c.text;
 
-CREATE VIEW session_impact AS
-SELECT p.key AS playbook, r.session_id, min(r.time) AS first_at, max(r.time) AS last_at,
-       count(DISTINCT r.number) AS revisions,
-       sum(CASE WHEN c.kind = 'add' THEN 1 ELSE 0 END) AS added,
-       sum(CASE WHEN c.kind = 'edit' THEN 1 ELSE 0 END) AS edited,
-       sum(CASE WHEN c.kind = 'retire' THEN 1 ELSE 0 END) AS retired,
-       sum(CASE WHEN c.kind = 'vote' THEN 1 ELSE 0 END) AS voted
-FROM revisions AS r
-JOIN playbooks AS p ON p.id = r.playbook_id
-LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
-WHERE r.session_id IS NOT NULL
-GROUP BY p.key, r.session_id;
-
--- Sessions of which both are known: the points that they were shown, and their results.
-CREATE VIEW session_comparison AS
-SELECT p.key AS playbook, o.session_id, f.time AS first_at,
-       CASE WHEN EXISTS (SELECT 1 FROM injections AS i
-                         WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id
-                           AND (i.points <> '[]' OR i.held_back IS NOT NULL))
-            THEN 0 ELSE 1 END AS is_held_out,
-       o.tool_calls, o.failed_calls, o.corrections, o.turns, o.tokens
-FROM session_outcomes AS o
-JOIN playbooks AS p ON p.id = o.playbook_id
-JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1;
-
--- Points that were shown or held back, in sessions where points could be held back.
-CREATE VIEW point_trials AS
-SELECT p.key AS playbook, t.session_id, k.name, t.time, t.held_back AS is_held_back,
-       CASE WHEN t.ignored > 0 THEN 1 ELSE 0 END AS went_wrong
-FROM playbooks AS p
-JOIN trials AS t ON t.playbook_id = p.id
-JOIN key_points AS k ON k.playbook_id = t.playbook_id AND k.id = t.point_id AND k.pinned = 0
-WHERE EXISTS (SELECT 1 FROM injections AS i
-              WHERE i.playbook_id = t.playbook_id AND i.session_id = t.session_id AND i.held_back IS NOT NULL);
-
 CREATE VIEW skipped AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason
 FROM skipped_operations AS o

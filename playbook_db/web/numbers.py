@@ -1,4 +1,4 @@
-"""The page with charts and their tables, and the image that `playbook stats --svg` writes."""
+"""The page of numbers: how sessions used points, and charts of votes and costs with their tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,9 @@ from math import ceil, floor, log10
 
 from starlette.responses import Response
 
-from playbook_db.domain.trust.outcomes import EVENTS
-from playbook_db.services.project import Project
 from playbook_db.services.reading import trends
 from playbook_db.services.reading.trends import Trends, by_period
-from playbook_db.web.page_request import PageRequest, Routes, rendered
+from playbook_db.web.page_request import PageRequest, Routes
 
 _MIN_STEPS, _MAX_STEPS = 3, 6  # of the axis
 _MIN_STEP = 0.0001  # of values that have decimals
@@ -22,14 +20,13 @@ _MIN_STEP = 0.0001  # of values that have decimals
 class Chart:
     """A bar chart, drawn by `charts.html`. Each row has a label and its values (>= 0), one for each of the `series`.
 
-    The bars of a label are drawn side by side, or on top of each other if `is_stacked`. `unit` is the format of a
-    value's text. A value has at least this many `decimals`; 0 means whole numbers.
+    The bars of a label are drawn on top of each other. `unit` is the format of a value's text. A value has at least
+    this many `decimals`; 0 means whole numbers.
     """
 
     heading: str
     series: Sequence[str]
     rows: Sequence[tuple[str, *tuple[float, ...]]]
-    is_stacked: bool = False
     unit: str = "{}"
     decimals: int = 0
 
@@ -55,8 +52,7 @@ class Chart:
     def columns(self) -> Iterator[tuple[str, list[tuple[str, float, float]]]]:
         """Yield each label with its bars. A bar has the name of its series, its value, and the value at its top."""
         for label, *values in self.rows:
-            ends = accumulate(values) if self.is_stacked else values
-            yield label, list(zip(self.series, values, ends, strict=True))
+            yield label, list(zip(self.series, values, accumulate(values), strict=True))
 
     def text(self, value: float) -> str:
         """Format *value* with its unit, and with enough decimals to tell two guide lines apart."""
@@ -79,33 +75,15 @@ class Picture:
 
 
 def shown(request: PageRequest) -> Response:
-    """Show the page with all charts."""
-    return request.page("numbers.html", title="Numbers", pictures=_pictures(request.project))
-
-
-def as_svg(project: Project, *, title: str, subtitle: str) -> bytes:
-    """Return the charts of the page as an SVG image. It has no scripts and no links."""
-    return rendered("picture.svg", title=title, subtitle=subtitle, pictures=_pictures(project)).encode()
-
-
-def _pictures(project: Project) -> list[Picture]:
-    numbers = trends.gather(project)
-    return [_points(numbers), _votes(numbers), _uses(numbers), _costs(numbers)]
-
-
-def _points(numbers: Trends) -> Picture:
-    chart = Chart("Points over time", ["points"], numbers.points)
-    words = "This playbook has no points yet."
-    if chart.largest:
-        (first, _), (_, last) = numbers.points[0], numbers.points[-1]
-        words = f"{last:,} live point{'' if last == 1 else 's'} now; at most {chart.largest:,}, since {first}."
-    by = {"day": "Day (UTC)", "week": "Week from", "month": "Month"}[numbers.points_by]
-    return Picture("points", chart, words, (by, "Live points at the end"))
+    """Show the page with all numbers."""
+    numbers = trends.gather(request.project)
+    return request.page("numbers.html", title="Numbers", use=numbers.use, pictures=[_votes(numbers), _costs(numbers)])
 
 
 def _votes(numbers: Trends) -> Picture:
-    by, votes = by_period(numbers.weeks, "helpful", "harmful")
-    chart = Chart(f"Helpful and harmful by {by}", ["helpful", "harmful"], votes, is_stacked=True)
+    by, sums = by_period(numbers.weeks, "helpful", "harmful")
+    votes = [(period, helpful, harmful) for period, (helpful, harmful) in sums]
+    chart = Chart(f"Helpful and harmful by {by}", ["helpful", "harmful"], votes)
     words = "No point was voted on yet."
     if chart.largest:
         helpful, harmful = (sum(getattr(week, kind) for week in numbers.weeks) for kind in chart.series)
@@ -113,34 +91,22 @@ def _votes(numbers: Trends) -> Picture:
     return Picture("votes", chart, words, ("Week from" if by == "week" else "Month", "Helpful", "Harmful"))
 
 
-def _uses(numbers: Trends) -> Picture:
-    uses = [(EVENTS[use.event], use.shown, use.cited, use.helpful, use.harmful) for use in numbers.uses]
-    words = "No session was shown a point yet."
-    if uses:
-        parts = (
-            f"{use.shown:,} {EVENTS[use.event]}, of which {use.cited:,} were cited and {use.voted:,} voted on"
-            for use in numbers.uses
-        )
-        words = f"Points shown to sessions, each once in a session: {'; '.join(parts)}."
-    chart = Chart("Shown and cited", ["shown", "cited", "helpful", "harmful"], uses)
-    return Picture("uses", chart, words, ("First shown", "Shown", "Cited", "Helpful votes", "Harmful votes"))
-
-
 def _costs(numbers: Trends) -> Picture:
-    costs = [(day.day, day.cost_usd) for day in numbers.days]
-    chart = Chart("Cost a day", ["cost"], costs, unit="${}", decimals=2)
-    words = f"No model was called in the last {trends.MOST_BARS} days."
+    by, sums = by_period(numbers.weeks, "calls", "tokens", "cost_usd")
+    costs = [(period, cost) for period, (_, _, cost) in sums]
+    chart = Chart(f"Cost by {by}", ["cost"], costs, unit="${}", decimals=2)
+    words = "No model was called yet."
     if chart.largest:
         total = sum(cost for _, cost in costs)
-        words = f"{chart.text(total)} since {costs[0][0]}, at most {chart.text(chart.largest)} on one day."
-    elif costs:
+        words = f"{chart.text(total)} since {costs[0][0]}, at most {chart.text(chart.largest)} in one {by}."
+    elif any(calls for _, (calls, _, _) in sums):
         words = "The prices of the models that were called are unknown."
     rows = [
-        (day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd) if day.cost_usd else "–")
-        for day in reversed(numbers.days)
-        if day.calls
+        (period, f"{calls:,}", f"{tokens:,}", chart.text(cost) if cost else "–")
+        for period, (calls, tokens, cost) in reversed(sums)
+        if calls
     ]
-    return Picture("cost", chart, words, ("Day (UTC)", "Calls", "Tokens", "Cost"), rows)
+    return Picture("cost", chart, words, ("Week from" if by == "week" else "Month", "Calls", "Tokens", "Cost"), rows)
 
 
 ROUTES: Routes = {("GET", "/numbers"): shown}

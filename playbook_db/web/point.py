@@ -10,7 +10,7 @@ from playbook_db import errors, projects, settings
 from playbook_db.claude_code.setup import guards
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.domain.trust.outcomes import EVENTS
+from playbook_db.domain.trust.use import EVENTS
 from playbook_db.services.playbook import edit, forget_lines, promotion
 from playbook_db.services.playbook import forget as forget_service
 from playbook_db.services.reading import history

@@ -1,4 +1,4 @@
-"""The pages of sessions: their lessons and cost, the queue, and a comparison with sessions that got no points."""
+"""The pages of sessions: their lessons and cost, and the queue."""
 
 import os
 from collections.abc import Iterable
@@ -8,12 +8,11 @@ from starlette.responses import Response
 from playbook_db import settings
 from playbook_db.claude_code.transcripts import finding, transcript
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.trust import outcomes
 from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
-from playbook_db.services.reading import history, statistics
+from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _UUID_LENGTH = 36  # characters
@@ -22,7 +21,7 @@ _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
 def list_sessions(request: PageRequest) -> Response:
-    """Show the queue, today's tokens and the sessions. Compare held-out sessions, if any, with the others."""
+    """Show the queue, today's tokens and the sessions."""
     offset = (request.page_number - 1) * PAGE_ROWS
     sessions, count = history.session_page(request.project, most=PAGE_ROWS, offset=offset)
     own = request.project.own
@@ -38,9 +37,6 @@ def list_sessions(request: PageRequest) -> Response:
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),
         dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
-        comparison=statistics.compare_sessions(request.project),
-        measures=outcomes.MEASURES,
-        fewest=outcomes.FEWEST_SESSIONS,
     )
 
 

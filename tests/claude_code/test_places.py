@@ -11,6 +11,7 @@ from playbook_db.claude_code.transcripts.places import places_of
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, HERE, OUTSIDE, USER, Place
+from playbook_db.domain.trust.following import REFUSED
 from playbook_db.services.learning.asking import Chunk
 from tests.playing import lay_out
 from tests.reading import read_chunks
@@ -311,8 +312,8 @@ def test_a_refusal_has_a_person_s_words_only_if_the_client_says_so(
     places = _chunk(built, tmp_path, files).places
 
     assert [place.text for place in places if place.trust == USER] == ["hello", *said]
-    corrections = _chunk(built, tmp_path, files).counts.corrections
-    assert corrections == int(fields.get("permissionDecision") is not _BY_NOBODY)
+    refused = [act for act in _chunk(built, tmp_path, files).acts if act.outcome == REFUSED]
+    assert bool(refused) == (fields.get("permissionDecision") is not _BY_NOBODY)
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def _events(client: Client) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "held out", "empty", "no database"])
+@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "empty", "no database"])
 def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why: str) -> None:
     """By none of the three, and nothing is on record or in the log."""
     variables = {}
@@ -368,8 +368,6 @@ def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why:
         mark = Path(settings.skip_mark(SESSION))
         mark.parent.mkdir(parents=True)
         mark.touch()
-    elif why == "held out":
-        variables = {"PLAYBOOK_HOLDOUT": "1"}
     elif why == "empty":
         client.change("UPDATE heads SET live_points = 0")
     else:

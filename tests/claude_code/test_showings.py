@@ -1,5 +1,4 @@
-"""What sessions were shown is on record once, whoever writes to the database meanwhile; and sessions that are held out
-are shown nothing."""
+"""What sessions were shown is on record once, whoever writes to the database meanwhile."""
 
 import json
 import os
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
 from playbook_db.store.at_hand import replica_of
@@ -22,7 +20,7 @@ from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships, replica
 from playbook_db.store.upkeep import check
 from tests.claude_code import running
-from tests.claude_code.running import SESSION, SILENT, Client
+from tests.claude_code.running import SESSION, Client
 from tests.members import NAME
 from tests.showings import wrong_counts
 
@@ -265,62 +263,3 @@ def test_what_a_member_was_shown_waits_for_the_team(client: Client) -> None:
 
     assert client.rows(_UNSENT) == [(SESSION, "startup", 1, "[1]", 0)]
     assert client.rows(_SHOWN) == client.spooled() == []
-
-
-def _session(share: float, *, is_held_out: bool) -> str:
-    return next(each for each in (f"s-{n}" for n in range(9999)) if settings.is_held_out(each, share) == is_held_out)
-
-
-def test_a_session_that_is_held_out_is_shown_nothing_and_that_is_on_record(client: Client) -> None:
-    """However it begins or goes on; the others are shown the playbook as ever."""
-    held, shown = _session(0.5, is_held_out=True), _session(0.5, is_held_out=False)
-
-    for source in ("startup", "resume", "compact"):
-        done = client.inject(client.start(source, session_id=held), PLAYBOOK_HOLDOUT="0.5")
-        assert (done.code, done.out, done.err) == SILENT
-    assert client.inject(client.start(session_id=shown), PLAYBOOK_HOLDOUT="0.5").has_context
-    with _writing(client):
-        client.inject(client.start("clear", session_id=held), PLAYBOOK_HOLDOUT="0.5")
-    _work(client)
-
-    of_held = [(held, source, 2, "[]", 2) for source in ("startup", "resume", "compact", "clear")]
-    assert sorted(client.rows(_SHOWN)) == sorted([*of_held, (shown, "startup", 2, "[1,2]", 0)])
-    assert client.log() == []
-
-
-def test_the_user_is_told_what_there_is_to_tell_of_a_session_that_is_held_out(client: Client) -> None:
-    """The one line for the user, as in any other session; the model isn't told it."""
-    (client.folder / ".claude" / "playbook.json").write_text("{}")
-
-    done = client.inject(PLAYBOOK_HOLDOUT="1")
-
-    assert "not in use yet" in done.message
-    assert not done.has_context
-
-
-def test_without_a_point_nobody_is_held_out(client: Client) -> None:
-    """A session that would have been shown nothing anyway says nothing in a comparison."""
-    client.change("UPDATE heads SET live_points = 0")
-
-    client.inject(PLAYBOOK_HOLDOUT="1")
-
-    assert client.rows(_SHOWN) == []
-
-
-@pytest.mark.parametrize("share", ["", "0", "0.0", "many", "-0.1", "1.1", "nan", "0,1"])
-def test_a_share_that_is_none_holds_nobody_out(client: Client, share: str) -> None:
-    """What is no share is noted in the log, and counts as 0."""
-    done = client.inject(PLAYBOOK_HOLDOUT=share)
-
-    assert done.has_context
-    assert [row[3] for row in client.rows(_SHOWN)] == ["[1,2]"]
-    assert ["Nothing is held out" in line for line in client.log()] == [True] * (share not in ("", "0", "0.0"))
-
-
-def test_a_member_is_held_out_of_the_team_s_playbook(client: Client) -> None:
-    """That goes to the team's record, like what others were shown."""
-    _join(client)
-
-    assert not client.inject(PLAYBOOK_HOLDOUT="1").has_context
-
-    assert client.rows(_UNSENT) == [(SESSION, "startup", 1, "[]", 1)]

@@ -81,16 +81,6 @@ def test_an_ignored_project_is_told_nothing(client: Client) -> None:
     assert _shown(client) == []
 
 
-def test_a_session_that_is_held_out_is_told_none_of_both(client: Client) -> None:
-    """And that is on record for both."""
-    _add_own(client, "answer briefly")
-
-    done = client.inject(PLAYBOOK_HOLDOUT="1")
-
-    assert not done.has_context
-    assert _shown(client) == [("project", "[]", 2, 2), ("user", "[]", 1, 1)]
-
-
 def test_where_the_database_is_being_written_both_showings_wait_in_the_spool(client: Client) -> None:
     """The worker takes each in where it belongs."""
     _add_own(client, "answer briefly")

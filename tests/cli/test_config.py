@@ -175,8 +175,6 @@ def test_no_secret_in_a_value_is_shown(
     ("name", "value", "way"),
     [
         ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),
-        ("PLAYBOOK_HOLDOUT", "0.1", ("env", "PLAYBOOK_HOLDOUT")),
-        ("PLAYBOOK_HOLDOUT_POINTS", "0.2", ("env", "PLAYBOOK_HOLDOUT_POINTS")),
         ("playbook_update_on_clear", "false", ("playbook_update_on_clear",)),
         ("playbook_on_prompt", "false", ("playbook_on_prompt",)),
     ],
@@ -215,8 +213,6 @@ def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: P
         (["PLAYBOOK_DAILY_TOKEN"], 2, "Did you mean PLAYBOOK_DAILY_TOKENS?"),
         (["PLAYBOOK_DAILY_TOKENS", "many"], 1, "must be a number"),
         (["PLAYBOOK_DAILY_TOKENS", "-1"], 2, "No such option"),
-        (["PLAYBOOK_HOLDOUT", "1.5"], 1, "it must be a number from 0 to 1"),
-        (["PLAYBOOK_HOLDOUT_POINTS", "20%"], 1, "PLAYBOOK_HOLDOUT_POINTS is '20%'; it must be a number from 0 to 1"),
         (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
         (["playbook_update_on_exit", "yes"], 1, "Give one of true, false"),
         (["playbook_on_error", "never"], 1, "Give one of true, false"),

@@ -13,8 +13,7 @@ from playbook_db.domain import operations, playbook_file
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql, quick_sql
@@ -166,7 +165,6 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
         yield undo.undo(project).result
         learn(project, SIXTH, start)
         _propose(project)
-        hold_out(project, start + timedelta(days=9))
         on(12)
         yield edit.add(project, "The harbour master's door code is 4711.", section="ctx")
         forget.forget(project, forget.Request(name="ctx-016"))
@@ -218,25 +216,10 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
         if number is not None:
             price = int(name in session.ignored)
             book.add_trial(number, Trial(name in session.cited, price, price), session_id=session.id)
-    calls = session.tokens // 1000
-    book.add_counts(
-        SessionCounts(calls, calls // 6, calls // 20, calls // 4, 40 * session.tokens), session_id=session.id
-    )
 
 
 def _call(kind: str, tokens: int) -> Call:
     return Call(kind, "claude-haiku-4-5", tokens, tokens // 20, tokens // 2, round(tokens * 1.35e-6, 4), tokens // 10)
-
-
-def hold_out(project: Project, now: datetime) -> None:
-    """Keep how a session went that was shown nothing."""
-    session = "90c4e7d2-3b15-4f86-a7e9-1c8d5b20f634"
-    with project.store.write(project.key, now=now) as book:
-        shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
-        before = timestamp(now - timedelta(hours=1))
-        given = {"source": "startup", "points": "[]", "now": before, "event": "SessionStart"}
-        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown | given)
-        book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
 
 def show(project: Project, session: Session, now: datetime) -> None:

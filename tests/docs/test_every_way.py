@@ -339,7 +339,6 @@ def expected(life: Life) -> dict[str, Any]:
             ("pat-003", "pat-004", learned, 2, "merged into pat-004"),
         ],
         "What was proposed, and what became of it?": [],
-        "Do sessions go better with the playbook?": [("with", 2, 0.0, 0.0, 1.0, 120)],
         "Are points shown by prompt cited more often than those shown by rank?": [
             ("SessionStart", 3 * len(life.at(4).points), 2, round(200 / 3 / len(life.at(4).points), 1),
              *(sum(vote.session is not None and vote.tag == tag for vote in counted) for tag in ("helpful", "harmful")))

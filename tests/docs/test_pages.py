@@ -35,6 +35,7 @@ LOOKED_UP = (
 )
 GUIDES = [name for name in PAGES if name.startswith("docs/") and Path(name).stem not in LOOKED_UP]
 MAX_WORDS = 700
+GONE = ("PLAYBOOK_HOLDOUT", "session_comparison", "session_impact", "point_trials", "stats --svg", "review --edit")
 
 
 @pytest.mark.slow
@@ -72,6 +73,14 @@ def test_the_commands_print_what_the_page_says(
 def test_every_command_on_a_page_is_one_of_ours(name: str) -> None:
     """With options that it has: whoever copies a line gets no "no such option"."""
     assert [wrong for command in mentioned(PAGES[name]) if (wrong := fault(command))] == []
+
+
+def test_no_page_names_a_feature_that_is_gone() -> None:
+    """Neither a guide nor the pages of commands and views."""
+    internals = (ROOT / "docs" / "internals").glob("*.md")
+    others = {str(page): page.read_text(encoding="utf-8") for page in [ROOT / "ARCHITECTURE.md", *internals]}
+
+    assert {page: name for page, text in (PAGES | others).items() for name in GONE if name in text} == {}
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -165,68 +165,27 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 
-def test_sessions_with_and_without_the_playbook_are_learned_from_and_compared(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hook, worker and command: what each was shown, how each went, and what `stats` makes of it."""
-    held = next(each for each in (f"s-{number}" for number in range(999)) if settings.is_held_out(each, 0.5))
-    shown = next(each for each in (f"s-{number}" for number in range(999)) if not settings.is_held_out(each, 0.5))
-    events = []
-    for name in (held, shown):
-        path = client.transcript.with_name(f"{name}.jsonl")
-        _session(path, name, "mend the bug first, and say what it was", *["no, the other one"] * (name == held))
-        assert client.inject(client.start(session_id=name), PLAYBOOK_HOLDOUT="0.5").has_context == (name == shown)
-        events.append(client.end(session_id=name, transcript_path=str(path)))
-    with MessagesApi(*GOOD) as api:
-        model_at(api, monkeypatch)
-        _hooks(client, *events)
-        _drain(client)
-
-    compared = client.rows("SELECT session_id, is_held_out, corrections, turns, tokens FROM session_comparison")
-    assert sorted(compared) == sorted([(held, 1, 1, 2, 240), (shown, 0, 0, 1, 120)])
-    stats = [sys.executable, "-P", "-m", "playbook_db", "stats", "--json"]
-    done = subprocess.run(stats, cwd=client.folder, capture_output=True, check=True)
-    holdout = json.loads(done.stdout)["holdout"]
-    assert (holdout["sessions_held_out"], holdout["is_enough"]) == (1, False)
-    assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
-
-
-def test_what_goes_wrong_without_a_point_is_learned_from_and_counted(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hooks, worker and command: of a session's two points one is held back, and what it names goes wrong."""
+def test_what_a_session_ignores_is_learned_from_and_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks, worker and command: of a session's two points it ignores the one, and cites the other."""
     with open_store(f"sqlite:///{client.database}") as store:
         rule = "Run tests with `uv run pytest`, never bare `pytest`."
         edit.add(Project.in_folder(store, str(client.folder)), rule, section="PATTERNS & APPROACHES")
-    coins = {
-        f"s-{number}": [settings.is_held_out(f"s-{number}", 0.5, point) for point in (1, 2)] for number in range(99)
-    }
-    name = next(each for each, coin in coins.items() if coin == [False, True])
-    share = {"PLAYBOOK_HOLDOUT_POINTS": "0.5"}
-    context = client.inject(client.start(session_id=name), **share).context
-    assert "run the tests first" in context
-    assert "uv run pytest" not in context
-    error = "No module named 'pytest'; uv run pytest has it"
-    assert not client.remind(client.failure(error, command="pytest -x", session_id=name), **share).has_context
-    session = TranscriptBuilder(name)
+    assert "uv run pytest" in client.inject().context
+    session = TranscriptBuilder(running.SESSION)
     later = {"timestamp": "2999-01-01T00:00:00.000Z"}
-    session.user("mend the bug first, and say what it was", **later)
-    session.assistant(a_call("Bash", command="pytest -x"), **later)
-    session.result(error, is_error=True, **later)
-    path = session.write(client.transcript.with_name(f"{name}.jsonl"))
+    session.user("mend the bug, please", **later)
+    session.assistant("I read first, see [pat-001].", a_call("Bash", command="pytest -x"), **later)
+    session.result("no such plugin", is_error=True, **later)
+    session.write(client.transcript)
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
-        _hooks(client, client.end(session_id=name, transcript_path=path))
+        _hooks(client, client.end())
         _drain(client)
 
     stats = [sys.executable, "-P", "-m", "playbook_db", "stats", "--json"]
     done = subprocess.run(stats, cwd=client.folder, capture_output=True, check=True)
-    told = json.loads(done.stdout)["holdout_points"]
-    assert told["trials"] == {"held_back": 1, "held_back_wrong": 1, "shown": 1, "shown_wrong": 0}
-    assert (told["difference"], told["low"]) == (-1, None)
-    assert client.rows("SELECT event, points, held_back FROM injections ORDER BY time") == [
-        ("SessionStart", "[1]", "[2]"), ("PostToolUseFailure", "[]", "[2]"),
-    ]  # fmt: skip
+    use = json.loads(done.stdout)["use"]
+    assert [use[name] for name in ("shown", "followed", "cited", "ignored", "helpful")] == [2, 1, 1, 1, 1]
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 

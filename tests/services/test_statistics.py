@@ -15,7 +15,6 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import records
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
@@ -392,55 +391,3 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     one = (first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, 0, 0)
     three = (first, first, None, "2026-03-05", None, 0, 0, 0, 1)
     assert marks == {"oth-001": dict(zip(names, one, strict=True)), "oth-003": dict(zip(names, three, strict=True))}
-
-
-def _went(project: Project, session: str, failed: int, *, at: datetime, points: Iterable[int] | None) -> None:
-    """A session that was shown *points* (None: nobody knows) and had *failed* calls."""
-    if points is not None:
-        _show(project, session, points, at=at)
-    with project.store.write(project.key) as book:
-        book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
-
-
-@pytest.mark.smoke
-def test_sessions_with_and_without_the_playbook_are_compared(project: Project) -> None:
-    """Held out is whoever was shown nothing each time; shown whoever was once; all others are neither. They count from
-    the first that was held out to the last."""
-    _add(project, a_key_point("pat-001"))
-    _went(project, "too early", 100, at=_days_ago(31), points=[1])
-    for number in range(20):
-        _went(project, f"held-{number}", 4 + number % 2, at=_days_ago(30 - number), points=[])
-        _went(project, f"shown-{number}", 1 + number % 2, at=_days_ago(29.5 - number), points=[1])
-    _show(project, "held-3", [], at=_days_ago(1))
-    _show(project, "shown-3", [], at=_days_ago(1))
-    _went(project, "not known", 100, at=_days_ago(20), points=None)
-    _show(project, "not learned from", [1], at=_days_ago(20))
-
-    numbers = _gather(project)
-
-    comparison = numbers.comparison
-    assert (comparison.held_out, comparison.shown, comparison.is_enough) == (20, 19, False)
-    assert (comparison.since, comparison.until) == (timestamp(_days_ago(30)), timestamp(_days_ago(11)))
-    _went(project, "one more", 2, at=_days_ago(20), points=[1])
-    failed, turns = (_gather(project).comparison.measures[name] for name in ("failed_calls", "turns"))
-    assert (failed.without, failed.shown) == (4.5, 1.5)
-    assert failed.is_significant
-    assert -3.7 < (failed.low or 0) < -3 < (failed.high or 0) < -2.3
-    assert (turns.by, turns.is_significant) == (0, False)
-    assert numbers.use.sessions_shown == 22  # those held out were shown nothing
-
-
-@pytest.mark.smoke
-def test_large_numbers_of_tokens_are_compared_without_running_over(project: Project) -> None:
-    """The sum of their squares passes what a whole number of a database holds."""
-    _add(project, a_key_point("pat-001"))
-    with project.store.write(project.key) as book:
-        for number in range(60):
-            book.add_counts(SessionCounts(tokens=3_000_000_000 + number), session_id=f"s-{number}")
-    for number in range(60):
-        _show(project, f"s-{number}", [1] if number % 2 else [], at=_days_ago(5 - number / 100))
-
-    tokens = _gather(project).comparison.measures["tokens"]
-
-    assert tokens.without == pytest.approx(3_000_000_029)
-    assert not tokens.is_significant

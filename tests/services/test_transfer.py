@@ -10,8 +10,7 @@ import pytest
 
 from playbook_db import projects
 from playbook_db.domain import playbook_file
-from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, forget
@@ -48,7 +47,6 @@ def lived(tmp_path: Path) -> str:
             book.decide([2], "rejected", "ann", None)
             live = [point.name for point in book.live_points()]
             book.keep_apart([(live[0], live[1])])
-            book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="a session")
             shown = [memberships.Showing("long ago", _LONG_AGO, "startup", 1, "[1,2]", 0, EVENTS[0])]
             shown += [memberships.Showing("long ago", _LONG_AGO[:-7] + "1+00:00", "", 1, "[3]", 0, EVENTS[1])]
             memberships.add_showings(book, shown)
@@ -66,13 +64,11 @@ def _uses(store: Store, key: str) -> object:
     return statistics.gather(Project(store, key)).use
 
 
-def _outcomes(store: Store, key: str) -> list[tuple[object, ...]]:
-    """How the sessions of the playbook went."""
-    columns = "session_id, tool_calls, failed_calls, corrections, turns, tokens"
-    tried = "session_id, point_id, followed, ignored, failed_calls, 0"
+def _trials(store: Store, key: str) -> list[tuple[object, ...]]:
+    """Which sessions followed or ignored which points."""
+    columns = "session_id, point_id, followed, ignored, failed_calls"
     with store.read(key) as book:
-        query = f"SELECT {columns} FROM session_outcomes WHERE playbook_id = {book.playbook_id}"
-        query += f" UNION ALL SELECT {tried} FROM trials WHERE playbook_id = {book.playbook_id}"
+        query = f"SELECT {columns} FROM trials WHERE playbook_id = {book.playbook_id}"
         return [tuple(row) for row in book.connection.exec_driver_sql(query)]
 
 
@@ -99,9 +95,9 @@ def test_every_revision_reads_the_same_in_the_other_database(
                 assert [now.proposal(1), now.proposal(2)] == [was.proposal(1), was.proposal(2)]
                 assert len(now.waiting_proposals()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1
-            assert _outcomes(target, key) == _outcomes(source, key)
+            assert _trials(target, key) == _trials(source, key)
             assert _uses(target, key) == _uses(source, key)
-        assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5), ("a session", 1, 1, 2, 1, 0)]
+        assert _trials(target, KEYS[0]) == [("a session", 1, 1, 2, 1)]
         assert maintenance.check(target) == []
         with target.snapshot() as connection:
             assert wrong_counts(connection) == []

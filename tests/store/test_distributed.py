@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import event, make_url
 
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export, undo

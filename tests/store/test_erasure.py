@@ -23,7 +23,6 @@ _STRUCTURE = {
     "votes": ("tag",),
     "proposals": ("kind", "trust", "session_id", "created_at", "state", "decided_at", "decided_by"),
     "distinct_points": ("time", "actor"),
-    "session_outcomes": ("session_id", "updated_at"),
     "mirrors": ("path", "sha256"),
     "transcripts": ("path", "session_id", "last_uuid", "updated_at", "first_uuid"),
     "reflections": ("session_id", "transcript_path", "model", "created_at", "finished_at"),

@@ -219,8 +219,8 @@ def _rename_back(shell: Shell) -> None:
 
 
 def _drop_later(shell: Shell) -> None:
-    """Drop the table and the columns that came after migration 0010."""
-    shell.execute("DROP TABLE trials")
+    """Drop the table and the columns that came after migration 0010, and add the table that left since."""
+    shell.execute("DROP TABLE trials; CREATE TABLE session_outcomes ()")
     for table in ("injections", "unsent_injections"):
         shell.execute(f"ALTER TABLE {table} DROP COLUMN held_back")
 

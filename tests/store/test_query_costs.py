@@ -23,7 +23,7 @@ OF_POINT = (
     "history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "use_by_event", "lineage",
 )  # fmt: skip
 OF_SESSION = (
-    "history", "rewordings", "vote_log", "session_impact", "shown_points", "cited_points", "reflection_log", "lineage",
+    "history", "rewordings", "vote_log", "shown_points", "cited_points", "reflection_log", "lineage",
     "use_by_event",
 )  # fmt: skip
 _LARGE = ("revisions", "changes", "votes", "injections", "citations", "reflections")

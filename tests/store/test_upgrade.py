@@ -438,3 +438,19 @@ def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> Non
         waiting = book.waiting_proposals()
     assert [each.trust for each in waiting] == ["user", "seen", "seen", "outside"]
     assert {each.evidence[0].trust for each in waiting} == {"seen"}
+
+
+def test_what_compared_sessions_leaves_an_older_database(tmp_path: Path) -> None:
+    """The results of sessions, their views, and records of points that a session wasn't shown on purpose."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0013.db", path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for point, held_back in ((1, 0), (2, 1)):
+            connection.execute("INSERT INTO trials VALUES (1, 's-1', ?, ?, 0, 3, 0, '2026')", (point, held_back))
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT point_id, ignored FROM trials").fetchall() == [(1, 3)]
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    assert not names & {"session_outcomes", "session_comparison", "session_impact", "point_trials"}

@@ -11,7 +11,6 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import sql
-from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
@@ -124,21 +123,6 @@ def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pyte
         ]
         assert raw.execute("SELECT actor FROM vote_log").fetchall() == [("ben@desk",)]
         assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
-
-
-def test_impact_of_a_session_is_told_change_by_change(project: Project, raw: Any) -> None:
-    """However many changes a revision of it has, it is one; and one without any is one, too."""
-    for text in ("four", ""):
-        with project.store.write(project.key) as book:
-            votes = [Vote("pat-001", "helpful"), Vote("pat-002", "harmful")] if text else [Vote("pat-001", "neutral")]
-            cast = operations.cast_votes(book.draft, votes)
-            operations.apply_operations(book.draft, [{"type": "ADD", "section": "pat", "text": text}] if text else [])
-            book.commit("learn", "learned", votes=cast, origin=RevisionOrigin("a session"))
-
-    (row,) = raw.execute("SELECT * FROM session_impact").fetchall()
-
-    assert [row[column] for column in ("revisions", "added", "edited", "retired", "voted")] == [2, 1, 0, 0, 2]
-    assert row["first_at"] < row["last_at"]
 
 
 def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> None:

@@ -13,7 +13,6 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.operations import Vote, apply_operations, cast_votes
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
@@ -117,8 +116,6 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
         bullet_tags=[], calls=[call],
     )  # fmt: skip
     book.add_call(call, session_id=session)
-    book.add_counts(SessionCounts(random.randrange(10, 90), random.randrange(9), random.randrange(4), 12, 400_000),
-                    session_id=session)  # fmt: skip
     cast = cast_votes(book.draft, votes)
     _add(book, new)
     done = book.commit(

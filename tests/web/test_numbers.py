@@ -8,14 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from playbook_db.domain.playbook import KeyPoint
-from playbook_db.domain.sections import OTHERS
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
-from playbook_db.services.reading import statistics, trends
+from playbook_db.services.reading import statistics
 from playbook_db.store.playbook.learning import Call
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, Visitor, served
+
+_USES = ("shown", "followed", "cited", "ignored", "helpful", "harmful")
 
 
 @pytest.fixture(scope="module")
@@ -47,48 +47,51 @@ def _table(answer: Answer, heading: str) -> list[list[str]]:
 def test_each_picture_stands_beside_its_numbers(site: tuple[Visitor, Project]) -> None:
     """As a table, and for who can't see it in words."""
     visitor, project = site
-    numbers, stats = trends.gather(project), statistics.gather(project)
+    stats = statistics.gather(project)
 
     answer = visitor.see("/numbers")
 
     assert answer.status == 200
-    assert len(_pictures(answer)) == 4
-    points = _table(answer, "Points over time")
-    assert [row[0] for row in points] == [label for label, _ in numbers.points]
-    assert points[-1][1] == str(stats.live)
-    assert f"{stats.live} live points now" in answer.body
+    assert len(_pictures(answer)) == 2
     votes = _table(answer, "Helpful and harmful by week")
     assert [(int(row[1]), int(row[2])) for row in votes] == [(week.helpful, week.harmful) for week in stats.weeks]
-    uses = _table(answer, "Shown and cited")
-    assert uses[0][:3] == ["at the start", f"{stats.use.by_event[0].shown:,}", f"{stats.use.by_event[0].cited:,}"]
-    costs = _table(answer, "Cost a day")
-    asked = [day for day in numbers.days if day.calls]
-    assert costs == [[day.day, f"{day.calls:,}", f"{day.tokens:,}", f"${day.cost_usd:,.2f}"] for day in reversed(asked)]
+    costs = _table(answer, "Cost by week")
+    asked = [(str(week.monday), week) for week in reversed(stats.weeks) if week.calls]
+    assert costs == [[day, f"{week.calls:,}", f"{week.tokens:,}", f"${week.cost_usd:,.2f}"] for day, week in asked]
+
+
+def test_the_use_of_points_is_counted(site: tuple[Visitor, Project]) -> None:
+    """The same numbers as in `stats`."""
+    visitor, project = site
+    use = statistics.gather(project).use
+
+    table = visitor.see("/numbers").body.partition('aria-label="Use of points"')[2].partition("</table>")[0]
+
+    assert re.findall(r"<th[^>]*>(\w+)</th>", table) == [name.capitalize() for name in _USES]
+    assert re.findall(r"<td[^>]*>([\d,]+)</td>", table) == [f"{getattr(use, name):,}" for name in _USES]
+    assert all(getattr(use, name) for name in ("shown", "cited", "helpful"))
 
 
 def test_fewer_than_three_values_are_no_chart(tmp_path: Path) -> None:
-    """They are told in words and in the table; three have a chart."""
+    """They are told in words and in the table."""
     home, folder = tmp_path / "home", tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
         project = Project.in_folder(store, str(folder))
-        for days_ago, text in ((3, "first"), (2, "second")):
-            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(days=days_ago)) as book:
-                book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-                book.commit("edit", "added")
+        edit.add(project, "Run the tests.")
         edit.vote(project, "oth-001", "helpful")
         with served(folder, home) as address:
             visitor = Visitor(address)
             visitor.open()
             before = visitor.see("/numbers")
 
-    assert len(_pictures(before)) == 1  # of the points, on four days
+    assert _pictures(before) == []
     assert "1 helpful and 0 harmful votes since" in before.body
     assert before.body.count("A chart appears here once there are three values.") == 1
     assert [row[1:] for row in _table(before, "Helpful and harmful by week")] == [["1", "0"]]
 
 
-def test_days_are_listed_though_no_price_is_known(tmp_path: Path) -> None:
+def test_weeks_are_listed_though_no_price_is_known(tmp_path: Path) -> None:
     """With their calls and tokens, and a dash in place of the cost."""
     home, folder = tmp_path / "home", tmp_path / "project"
     (folder / ".claude").mkdir(parents=True)
@@ -100,29 +103,23 @@ def test_days_are_listed_though_no_price_is_known(tmp_path: Path) -> None:
             visitor = Visitor(address)
             visitor.open()
             unpriced = visitor.see("/numbers")
-            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(days=1)) as book:
+            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(days=7)) as book:
                 book.add_call(Call("reflect", "claude-sonnet-4-5", 1_000, 10, 0, 0.25, 900), session_id="one")
             priced = visitor.see("/numbers")
 
     assert "The prices of the models that were called are unknown." in unpriced.body
-    assert [row[1:] for row in _table(unpriced, "Cost a day")] == [["1", "1,234", "–"]]
-    assert [row[1:] for row in _table(priced, "Cost a day")] == [["1", "1,234", "–"], ["1", "1,010", "$0.25"]]
+    assert [row[1:] for row in _table(unpriced, "Cost by week")] == [["1", "1,234", "–"]]
+    assert [row[1:] for row in _table(priced, "Cost by week")] == [["1", "1,234", "–"], ["1", "1,010", "$0.25"]]
 
 
 def test_a_column_tells_its_values_where_somebody_points_at_it(site: tuple[Visitor, Project]) -> None:
     """Those of its row in the table, each with its series if there are several."""
     answer = site[0].see("/numbers")
-    points, votes, uses, costs = (re.findall("<title>(.*?)</title>", picture) for picture in _pictures(answer))
+    votes, costs = (re.findall("<title>(.*?)</title>", picture) for picture in _pictures(answer))
 
-    assert points == [f"{day}: {count}" for day, count in _table(answer, "Points over time")]
     table = _table(answer, "Helpful and harmful by week")
     assert votes == [f"{week}: {helpful} helpful, {harmful} harmful" for week, helpful, harmful in table]
-    names = ("shown", "cited", "helpful", "harmful")
-    assert uses == [
-        f"{event}: {', '.join(map(' '.join, zip(counts, names, strict=True)))}"
-        for event, *counts in _table(answer, "Shown and cited")
-    ]
-    assert {f"{day}: {cost}" for day, _, _, cost in _table(answer, "Cost a day")} <= set(costs)
+    assert {f"{week}: {cost}" for week, _, _, cost in _table(answer, "Cost by week")} <= set(costs)
 
 
 def test_the_pictures_obey_the_policy_of_the_page(site: tuple[Visitor, Project]) -> None:
@@ -140,7 +137,7 @@ def test_the_pictures_obey_the_policy_of_the_page(site: tuple[Visitor, Project])
         assert not any(name.startswith("on") or "href" in name for name in names)
         assert root.attrib["aria-label"].endswith(".")
     assert "style=" not in answer.body.replace('rel="stylesheet"', "")
-    for color in (".chart text", ".chart path", ".chart rect", ".chart .cited", ".chart .helpful", ".chart .harmful"):
+    for color in (".chart text", ".chart path", ".chart rect", ".chart .helpful", ".chart .harmful"):
         assert f"{color} {{" in sheet
 
 
@@ -150,5 +147,5 @@ def test_a_playbook_of_nothing_is_told_in_sentences(site: tuple[Visitor, Project
 
     assert answer.status == 200
     assert _pictures(answer) == []
-    for sentence in ("no points yet", "No point was voted on", "No session was shown", "No model was called"):
+    for sentence in ("No point was voted on", "No session was shown", "No model was called"):
         assert sentence in answer.body

@@ -18,7 +18,7 @@ from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails

@@ -15,12 +15,9 @@ from sqlalchemy import text as sql
 from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
-from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project, open_store
-from playbook_db.store import hook_sql
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point
@@ -94,9 +91,6 @@ def _fill(project: Project) -> None:
                 book.commit("learn", "learned from a session", votes=votes, origin=RevisionOrigin(session))
             book.add_call(Call("reflect", "a-model", 1000 + number, 100, 10, 0.25, 1500), session_id=session)
     _teach(project)
-    for number in range(20):
-        for kind, points, failed in (("held", "[]", 4 + number % 2), ("shown", "[1]", 1 + number % 2)):
-            _went(project, f"{kind}-{number}", points, failed, at=NOW - timedelta(days=number))
 
 
 def _teach(project: Project) -> None:
@@ -111,16 +105,6 @@ def _teach(project: Project) -> None:
         skipped = operations.apply_operations(book.draft, batch)
         votes = operations.cast_votes(book.draft, [Vote("pat-001", "harmful", SCRIPT, evidence=said)])
         book.commit("learn", SCRIPT, votes=votes, skipped=skipped, origin=RevisionOrigin(SCRIPT))
-
-
-def _went(project: Project, session: str, points: str, failed: int, *, at: datetime) -> None:
-    with project.store.write(project.key, now=at) as book:
-        shown = {
-            "playbook_id": book.playbook_id, "session_id": session, "source": "startup", "revision": 1,
-            "points": points, "left_out": 0, "now": timestamp(at), "event": "SessionStart",
-        }  # fmt: skip
-        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
-        book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
 
 
 def _rows(answer: Answer, table: str) -> list[list[str]]:
@@ -205,15 +189,6 @@ def test_todays_tokens_stand_beside_the_limit_in_dollars(site: Site) -> None:
     assert words in site.visitor.see("/sessions").body
 
 
-def test_sessions_with_and_without_the_playbook_stand_side_by_side(site: Site) -> None:
-    """With what can be told of the difference."""
-    rows = _rows(site.visitor.see("/sessions"), "Sessions with and without the playbook")
-
-    assert rows[0][:4] == ["failed tool calls", "4.5", "1.5", "-3.0"]
-    assert rows[0][5] == "fewer with the playbook"
-    assert rows[2] == ["turns", "3.0", "3.0", "+0.0", "+0.0 to +0.0", "no difference can be told"]
-
-
 def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None:
     """By a button each; so is what waits through no fault of its own."""
     with site.jobs(4) as (failed, held, waiting, running):
@@ -275,6 +250,5 @@ def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:
     for sentence in (
         "No session waits",
         "No session was learned from yet",
-        "No session was held",
     ):
         assert sentence in answer.body

@@ -38,7 +38,7 @@ _MOST_OF_MANY, _MANY = 24_000, 1000  # the same, if there are more than so many 
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
 MOST_POINTS = {PROMPT: 6, FAILURE: 3, FILE: 6, TASK: 10}
 _MOST_BY_WORDS = {PROMPT: 3, FAILURE: 1}  # the others share a name with these
-KNOWN, NO_SPACE, HELD_BACK = "the session has it", "no space", "held back for a comparison"
+KNOWN, NO_SPACE = "the session has it", "no space"
 _FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _DEFAULT_AGENT = "general-purpose"
@@ -64,7 +64,7 @@ def _work(hook: hook_runner.Hook) -> None:
         return
     event, folder = read
     question = question_of(event, folder)
-    if (question[1] or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
+    if (question[1] or event.hook_event_name == SUBAGENT) and _is_wanted(event, folder):
         _answer(hook, event, folder, question)
 
 
@@ -157,14 +157,14 @@ def _is_slash_command(prompt: str) -> bool:
     return bool(first) and first[0][0] == "/" and "/" not in first[0][1:]
 
 
-def _is_wanted(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> bool:
+def _is_wanted(event: hook_runner.Event, folder: str) -> bool:
     """Return whether this hook should answer *event*: the settings allow it, and no other registration answers."""
     name, session = event.hook_event_name or "", event.session_id
     if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
     else:
         is_on = registration.is_on(registration.MOMENTS[name], folder)
-    if not is_on or (session and os.path.exists(settings.skip_mark(session))) or showing.is_held_out(hook, event):
+    if not is_on or (session and os.path.exists(settings.skip_mark(session))):
         return False
     # The user's own settings always answer.
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
@@ -184,7 +184,7 @@ def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[s
 
 def _show_best(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[showing.Source]") -> None:
     """Show a subagent the session's best points, in a shorter text."""
-    text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
+    text, points_shown = showing.compose(sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if not text or hook.say(showing.output(SUBAGENT, text, "")):
         showing.keep(hook, event, points_shown)
 
@@ -200,7 +200,6 @@ def _show_matches(
     if not matches:
         return
     _lock(connection)  # else two errors at once would show the same points
-    showing.hold_back(hook, event, sources)
     name, known = moment_of(event), {source: _known(event, source) for source in sources}
     text, judged = choose(name, matches, known)
     chosen = [(source, point) for source, point, reason in judged if not reason]
@@ -208,7 +207,7 @@ def _show_matches(
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
         if name in _COUNTED_AS:
             event.hook_event_name, event.source = _COUNTED_AS[name]
-        showing.keep(hook, event, [each for each in by_source if each[1] or each[0].held_back])
+        showing.keep(hook, event, [each for each in by_source if each[1]])
 
 
 def _with_task(event: hook_runner.Event, text: str) -> bytes:
@@ -254,7 +253,7 @@ def choose(
             time = source.book.project.time
             line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))
             cost = prompt_text.utf16_units(line) + 1
-            reason = NO_SPACE if units + cost > limit_units else HELD_BACK if source.is_held_back(point) else ""
+            reason = NO_SPACE if units + cost > limit_units else ""
             if not reason:
                 units += cost
                 lines.append(line)

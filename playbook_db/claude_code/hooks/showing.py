@@ -36,22 +36,13 @@ class Source:
     """A playbook from which points are shown: `book`.
 
     `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
-    team. `held_back` has the ids of points that the session doesn't get, for a comparison (else None).
+    team.
     """
 
-    __slots__ = ("book", "held_back", "home", "share")
+    __slots__ = ("book", "home")
 
     def __init__(self, home: Book, book: Book) -> None:
         self.home, self.book = home, book
-        self.held_back: dict[int, None] | None = None
-        self.share = ("", 0.0)  # the session, and how much is held back from it
-
-    def is_held_back(self, point: hook_sql.StoredPoint) -> bool:
-        """Return whether the matching *point* is held back from this session. Pinned points never are."""
-        if self.held_back is None or point.pinned or not settings.is_held_out(*self.share, point.id):
-            return False
-        self.held_back[point.id] = None
-        return True
 
 
 def sources(connection: "at_hand.Connection", home: "Book | None", shown: "Book | None") -> "list[Source]":
@@ -78,41 +69,12 @@ def of_team(replica: str, name: str) -> "Book | None":
     return Book(connection, project)
 
 
-def is_held_out(hook: hook_runner.Hook, event: hook_runner.Event) -> bool:
-    """Return whether this session gets no points, so that it can be compared with other sessions."""
-    share = _share(hook, event, settings.HOLDOUT)
-    return share > 0 and settings.is_held_out(event.session_id or "", share)
-
-
-def hold_back(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[Source]") -> None:
-    """Make *sources* hold back some points from the session if the settings say so."""
-    if share := _share(hook, event, settings.HOLDOUT_POINTS):
-        for each in sources:
-            each.share, each.held_back = (event.session_id or "", share), {}
-
-
-def _share(hook: hook_runner.Hook, event: hook_runner.Event, name: str) -> float:
-    """Return the share to hold out, which the variable *name* sets, or 0 if the session has no id."""
-    if not os.environ.get(name) or not event.session_id:
-        return 0.0
-    try:
-        return settings.holdout(name=name)
-    except Exception as error:  # a SettingError, whose module no session that goes well loads
-        hook.note(f"{error} Nothing is held out.")
-        return 0.0
-
-
-def compose(
-    hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
-) -> "tuple[str, list[Shown]]":
+def compose(sources: "Sequence[Source]", *, limit_units: "int | None" = None) -> "tuple[str, list[Shown]]":
     """Compose the text for the session from the best points of *sources*. Return the text and these points. The text is
-    at most *limit_units* long (default: the client's limit). A session that is held out gets no text, but is
-    recorded."""
+    at most *limit_units* long (default: the client's limit)."""
     sources = [each for each in sources if each.book.project.live_points]
     if not sources:
         return "", []
-    if is_held_out(hook, event):
-        return "", [(each, []) for each in sources]
     from playbook_db.domain import prompt_text  # late, both: mostly a prompt is told nothing
     from playbook_db.services import templates
 
@@ -121,11 +83,8 @@ def compose(
         hook_sql.ranked_points(each.book.execute, each.book.project, is_users=projects.is_users(each.home.project.key))
         for each in sources
     ]
-    hold_back(hook, event, sources)
-    for place, each in enumerate(sources):
-        ranked[place].is_held_back = each.is_held_back if each.held_back is not None else None
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
-    return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place] or each.held_back]
+    return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
 
 
 def output(event_name: str, text: str, message: str) -> bytes:
@@ -177,7 +136,7 @@ def prepare(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[S
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: hook_runner.Event) -> "dict[str, Any]":
     """Return the record of showing *points*, in the spool's format."""
-    described = {
+    return {
         "project": source.home.project.key,
         "team": source.home.project.team_name,
         "session_id": event.session_id,
@@ -185,10 +144,9 @@ def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: 
         "event": event.hook_event_name,
         "revision": source.book.project.revision,
         "points": [point.id for point in points],
-        "left_out": source.book.project.live_points - len(points) - len(source.held_back or ()),
+        "left_out": source.book.project.live_points - len(points),
         "time": hook_runner.timestamp(),
     }
-    return described if source.held_back is None else {**described, "held_back": [*source.held_back]}
 
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:

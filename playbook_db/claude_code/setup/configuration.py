@@ -22,8 +22,6 @@ VALUES = {
 NAMES_IN_SETTINGS = (*VALUES, registration.SUBAGENTS)  # keys of their own, not in `env`
 VARIABLES = {  # in `env`, with their defaults; a test compares them with modules that take long to import
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
-    settings.HOLDOUT: "0",
-    settings.HOLDOUT_POINTS: "0",
     "PLAYBOOK_DISABLE": "off",
     "PLAYBOOK_ACTOR": "user and machine, or the session",
     "PLAYBOOK_PRICE_PER_MTOK": "the built-in list of October 2026",
@@ -114,8 +112,6 @@ def _check(name: str, value: str) -> None:
             problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"
         except ValueError:
             problem = "it must be a number"
-    if not problem and name in (settings.HOLDOUT, settings.HOLDOUT_POINTS):
-        settings.holdout({name: value}, name)
     if problem:
         raise ArgumentError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
 

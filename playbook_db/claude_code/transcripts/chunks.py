@@ -15,9 +15,9 @@ from playbook_db.claude_code.transcripts.condensing import condense, limit_of, s
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, MESSAGE, Entry, Line, Part, Transcript
 from playbook_db.domain.playbook import name_pattern
+from playbook_db.domain.trust.corrections import is_correction
 from playbook_db.domain.trust.evidence import OUTSIDE, Place
-from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
-from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act
+from playbook_db.domain.trust.following import CORRECTED, FAILED, REFUSED, Act
 from playbook_db.services.learning.asking import Chunk
 
 _MAX_OUTSIDE = 20  # texts from outside that later chunks get, too
@@ -53,7 +53,7 @@ class ChunkReader:
         self.end = 0  # the byte up to which chunks were cut, or lines skipped
         self._limit = max_chars - _NOTE_CHARS
         self._writer = _Writer(redact, files or ProjectFiles(()))
-        self._tally = _Tally()
+        self._corrections = _Corrections()
         self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
     def skip(self, end: int) -> None:
@@ -80,18 +80,16 @@ class ChunkReader:
             yield chunk
 
     def _skip(self, line: Line) -> None:
-        self._tally.count(line)
         if line.entry:
+            self._corrections.corrected_by(line.entry)
             self._outside.extend(self._writer.outside(line.entry, self._limit))
 
     def _cut(self) -> Iterator["_Draft"]:
         turns, turn = _Draft(self.end, self.end), _Draft(self.end, self.end)
         for line in self.transcript.lines():
             more = _draft_line(line, self._limit, self._writer)
-            answered_at = self._tally.answered_at
-            more.counts = self._tally.count(line)
             if line.entry:
-                more.acts = [*_acts(line.entry, answered_at if more.counts.corrections else "")]
+                more.acts = [*_acts(line.entry, self._corrections.corrected_by(line.entry))]
             if line.entry and line.entry.begins_turn:
                 turns.append(turn)
                 turn = _Draft(line.start, line.start)
@@ -144,7 +142,8 @@ class _Draft:
     branch: str = ""
     broken_lines: int = 0
     is_worth_reading: bool = False
-    counts: SessionCounts = NOTHING
+    prompts: int = 0
+    calls: int = 0
     acts: list[Act] = field(default_factory=list)
 
     def append(self, later: "_Draft") -> None:
@@ -157,7 +156,8 @@ class _Draft:
         self.branch = later.branch or self.branch
         self.broken_lines += later.broken_lines
         self.is_worth_reading |= later.is_worth_reading
-        self.counts += later.counts
+        self.prompts += later.prompts
+        self.calls += later.calls
         self.acts += later.acts
 
     def places(self) -> list[Place]:
@@ -180,7 +180,8 @@ class _Draft:
             self.last_uuid or None,
             transcript.first_uuid,
             (*outside, *self.places()) if self.is_worth_reading else (),
-            self.counts,
+            self.prompts,
+            self.calls,
             tuple(self.acts),
             self.branch,
         )
@@ -194,6 +195,9 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
         if entry.role == "assistant":
             words = (part.text for part in entry.parts if part.kind in ("text", "thinking"))
             draft.cited = dict.fromkeys(cited_names(words))
+            draft.calls = sum(part.kind == "call" for part in entry.parts)
+        elif entry.begins_turn and not entry.is_sidechain:
+            draft.prompts = int(bool(_prompt(entry)))
         draft.session_id, draft.last_uuid, draft.branch = entry.session_id, entry.uuid, entry.branch
         draft.is_worth_reading = any(part.kind != "result" for part in entry.parts)
     return draft
@@ -278,35 +282,31 @@ def _is_outside(place: Place) -> bool:
     return place.trust == OUTSIDE
 
 
-class _Tally:
-    """A counter of a session's corrections, failures, calls and tokens. It reads the lines in order.
+def _prompt(entry: Entry) -> str:
+    return next((part.user_text for part in entry.parts if part.user_text and part.kind == "text"), "")
 
-    An interruption, a rejection and the words about it count as one correction, unless an answer comes between them.
+
+class _Corrections:
+    """Recognizes the user's corrections of answers. It reads the entries in order.
+
+    An interruption, a rejection and the words about it are one correction, unless an answer comes between them.
     """
 
     def __init__(self) -> None:
         self._may_correct = False  # there is an answer, and no correction since
-        self.answered_at = ""
+        self._answered_at = ""
 
-    def count(self, line: Line) -> SessionCounts:
-        """Return what the next *line* adds to the counts."""
-        entry = line.entry
-        if entry is None:
-            return SessionCounts(tokens=line.tokens)
-        results = [part for part in entry.parts if part.kind == "result"]
-        failed = sum(part.is_error and not part.is_stopped for part in results)
+    def corrected_by(self, entry: Entry) -> str:
+        """Return the time of the answer that the next *entry* corrects, or "" if it corrects none."""
         if entry.role == "assistant":
             texts = [part.text for part in entry.parts if part.kind == "text"]
             # An answer to a question is no correction.
-            self.answered_at = entry.time
             self._may_correct = not (texts and texts[-1].rstrip().endswith(("?", "？")))
-            calls = sum(part.kind == "call" for part in entry.parts)
-            return SessionCounts(calls, failed, tokens=line.tokens)
-        turn = next((part.user_text for part in entry.parts if part.user_text and part.kind == "text"), "")
-        is_turn = entry.begins_turn and bool(turn)
+            self._answered_at = entry.time
+            return ""
         has_stopped = any(part.is_stopped or part.text.startswith(INTERRUPTED) for part in entry.parts)
-        is_corrected = self._may_correct and (has_stopped or (is_turn and is_correction(turn)))
-        if entry.is_sidechain:
-            return SessionCounts(0, failed)
-        self._may_correct &= not is_corrected
-        return SessionCounts(0, failed, int(is_corrected), int(is_turn))
+        corrects = has_stopped or (entry.begins_turn and is_correction(_prompt(entry)))
+        if entry.is_sidechain or not (corrects and self._may_correct):
+            return ""
+        self._may_correct = False
+        return self._answered_at

@@ -54,8 +54,6 @@ _STOPPED = (
 )
 _REJECTED = re.compile(r"The user doesn't want to proceed with this tool use\..{0,200}? the user said:\n", re.DOTALL)
 
-_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-_MAX_TOKENS = 10**9  # of a message; a larger number is wrong
 _MAX_CALLS = 200  # calls that are remembered, the newest
 _LINES_AHEAD = 20  # in which the call of a result may stand
 _NO_NEWS = ("Skill", "ToolSearch", "TaskStop", "KillShell")  # their results tell nothing about the project
@@ -120,14 +118,13 @@ class Line:
     """A whole line of a transcript, from byte *start* to *end*, with its entry, if it has one.
 
     Of a damaged line, each whole record and each piece between them is a line. If `is_broken`, the line isn't a JSON
-    object or is too long. `tokens` is the number of tokens that the line adds to its message, cached ones included.
+    object or is too long.
     """
 
     start: int
     end: int
     entry: Entry | None
     is_broken: bool = False
-    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ class Transcript:
         self._first_uuid: str | None = None
         self._end = 0
         self._ahead: list[Line] = []  # read already, and not yet gone past
-        self._calls, self._usage, self._queue, self._repeats = _Calls(), _Usage(), Queue(), _Repeats()
+        self._calls, self._queue, self._repeats = _Calls(), Queue(), _Repeats()
         self._rewound = Rewound(path, _is_prompt)
 
     @property
@@ -193,14 +190,13 @@ class Transcript:
     def _line(self, start: int, end: int, content: dict[str, Any] | None) -> Line:
         if content is None:
             return Line(start, end, None, is_broken=True)
-        tokens = self._usage.added(content)
         if any([self._repeats.has(content), self._rewound.has(content)]):  # both follow all lines
-            return Line(start, end, None, tokens=tokens)
+            return Line(start, end, None)
         self._find_calls(end, content)
         entry = _entry(self._queue.as_users(content), self._calls)
         if entry and entry.uuid:
             self._first_uuid = self._first_uuid or entry.uuid
-        return Line(start, end, entry, tokens=tokens)
+        return Line(start, end, entry)
 
     def _find_calls(self, end: int, content: dict[str, Any]) -> None:
         """Read the calls of results that stand before them, in the lines after the byte *end*."""
@@ -350,25 +346,6 @@ class _Repeats:
         if is_copy:
             self._copies.add(hash(uuid))
         return is_copy and has_role
-
-
-class _Usage:
-    """A counter of the messages' tokens. Each line of a message repeats the message's usage, which may grow."""
-
-    def __init__(self) -> None:
-        self._by_message: dict[int, int] = {}
-
-    def added(self, content: dict[str, Any]) -> int:
-        """Return how many tokens a line adds to those already counted for its message."""
-        message = content.get("message") if content.get("type") == "assistant" else None
-        usage = message.get("usage") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(usage, dict):
-            return 0
-        tokens = sum(value for name in _TOKENS if type(value := usage.get(name)) is int and 0 < value <= _MAX_TOKENS)
-        key = hash(_string(message.get("id")) or _string(content.get("uuid")))
-        before = self._by_message.get(key, 0)
-        self._by_message[key] = max(tokens, before)
-        return max(0, tokens - before)
 
 
 def _time(content: dict[str, Any]) -> str:

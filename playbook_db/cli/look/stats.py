@@ -1,4 +1,4 @@
-"""The command stats: statistics as text, JSON or a picture."""
+"""The command stats: statistics as text or JSON."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, needing, notify, opened
+from playbook_db.cli.context import as_json, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     beside,
@@ -18,55 +18,35 @@ from playbook_db.cli.output import (
     print_json,
     print_texts,
     readable_size,
-    shortened,
     terminal_width,
     wants_json,
-    write_file,
 )
 from playbook_db.domain.times import local
-from playbook_db.domain.trust import outcomes
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.domain.trust.outcomes import Difference
-    from playbook_db.services.project import Project
-    from playbook_db.services.reading.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
+    from playbook_db.services.reading.statistics import Growth, Learning, PointUse, Statistics, Use
 
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line without a terminal
-_TITLE_COLUMNS = 81  # of the folder in the title of a picture
 
 
 @cli.command()
 @as_json
-@click.option("--svg", metavar="FILE", help="Also draw the statistics as an SVG picture. Needs the extra `web`.")
-def stats(svg: str | None) -> None:
+def stats() -> None:
     """Show statistics on points, votes, learning and cost.
 
-    The statistics also cover the use of points, the members of a team, and the size of the file. They compare sessions
-    with and without the playbook (PLAYBOOK_HOLDOUT), or with and without some of its points (PLAYBOOK_HOLDOUT_POINTS).
-    To see the present points, and the jobs and proposals that wait, use playbook status.
+    The statistics also cover the use of points, the members of a team, and the size of the file. To see
+    the present points, and the jobs and proposals that wait, use playbook status.
     """
     from playbook_db.services.reading import statistics
 
     with opened(sync=False) as project:
         numbers = statistics.gather(project)
-        if svg is not None:
-            write_file(_picture(project, numbers), svg)
-            notify([f"drew {one_line(svg)}"])
     if wants_json():
         print_json(records.statistics_record(numbers))
     else:
         print_texts(f"{beside(line[:11], line[11:], 11)}\n" for line in _lines(numbers))
-
-
-def _picture(project: "Project", numbers: "Statistics") -> bytes:
-    with needing("A picture", extra="web"):
-        from playbook_db.web.numbers import as_svg
-    end = shortened(one_line(numbers.project)[::-1], _TITLE_COLUMNS)[::-1]
-    revisions = count_of(sum(numbers.revisions.values()), "revision")
-    subtitle = f"{local(numbers.time)[:10]} · {count_of(numbers.live, 'live point')}, {revisions}"
-    return as_svg(project, title=f"The playbook of {end}", subtitle=subtitle)
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:
@@ -78,10 +58,6 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     by_source = ", ".join(f"{source} {count:,}" for source, count in numbers.revisions.items())
     yield _heading("revisions", by_source or "none yet")
     yield from _member_lines(numbers)
-    yield from _comparison_lines(numbers.comparison)
-    if numbers.trials.trials.has_both:
-        yield _heading("held back", "some points (PLAYBOOK_HOLDOUT_POINTS); each counts once per session")
-        yield from (f"  {line}" for line in numbers.trials.in_words())
     yield _heading("file", _file_text(numbers.file))
 
 
@@ -106,7 +82,8 @@ def _use_lines(use: "Use") -> Iterator[str]:
     points_shown = count_of(use.points_shown, "live or retired point")
     shown_in = f"times: {points_shown} in {count_of(use.sessions_shown, 'session')}"
     cited_in = f"{count_of(use.points_cited, 'point')} in {count_of(use.sessions_citing, 'session')}, {cited_since}"
-    rows = [("shown", use.shown, shown_in), ("cited", use.cited, cited_in)]
+    rows = [("shown", use.shown, shown_in), ("followed", use.followed, "by what a session did, or in its words")]
+    rows += [("cited", use.cited, cited_in), ("ignored", use.ignored, "something that the point warns of went wrong")]
     rows.append(("voted on", use.voted, "by a session that was shown the point"))
     rows += [("helpful", use.helpful, "votes of these sessions"), ("harmful", use.harmful, "votes of these sessions")]
     shares = ["", *(f"{use.share_of_shown(count) or 0:.1%}" for _, count, _ in rows[1:])]
@@ -148,40 +125,6 @@ def _member_lines(numbers: "Statistics") -> Iterator[str]:
         last = (local(each.last_at)[:16] for each in numbers.members)
         cells = [(*row, time) for row, time in zip(rows, last, strict=True)]
         yield from _table([("", "revisions", "learned", "votes", "last"), *cells], "<>>><")
-
-
-def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
-    """Compare sessions with and without the playbook, if there are any."""
-    if comparison.since is None or comparison.until is None:
-        return
-    span = f"{local(comparison.since)[:10]} to {local(comparison.until)[:10]}"
-    groups = f"{count_of(comparison.held_out, 'session')} without the playbook, {comparison.shown:,} with it"
-    yield _heading("compared", f"{groups}, {span}; means per session (PLAYBOOK_HOLDOUT)")
-    rows = [
-        (outcomes.MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
-        for name, each in comparison.measures.items()
-    ]
-    yield from _table([("", "without", "with", "difference", "interval", ""), *rows], "<>>><<")
-    if comparison.is_enough:
-        yield f"  Welch intervals, all together at {comparison.confidence:.0%} confidence; an observation on"
-        yield "  these sessions, which were chosen by their ids alone; no proof"
-    else:
-        fewest = outcomes.FEWEST_SESSIONS
-        yield f"  too few sessions to see a difference: {fewest} of each are needed, many more for a small one"
-
-
-def _verdict(difference: "Difference") -> tuple[str, str]:
-    """Describe the confidence interval of *difference*, and whether it excludes zero."""
-    low, high = difference.low, difference.high
-    if low is None or high is None:
-        return "", "too few sessions"
-    says = f"{'fewer' if high < 0 else 'more'} with the playbook"
-    verdict = says if difference.is_significant else "no clear difference"
-    return f"{_number(low, '+')} to {_number(high, '+')}", verdict
-
-
-def _number(value: float, sign: str = "") -> str:
-    return f"{value:{sign},.{0 if abs(value) >= 1000 else 1}f}"
 
 
 def _learning_text(learning: "Learning") -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
-from playbook_db.domain.trust.outcomes import is_correction
+from playbook_db.domain.trust.corrections import is_correction
 
 # The classes of trust, best first: the user's own words; what this machine showed, such as errors, tests and the
 # project's files; text that a stranger may have written, such as a web page.

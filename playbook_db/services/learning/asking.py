@@ -17,10 +17,9 @@ from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.sections import OTHERS, SLUG_SECTIONS
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import Place
+from playbook_db.domain.trust.following import Act
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
-from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.trust.recurrence import Recurrence, judge_again
-from playbook_db.domain.trust.trials import Act
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services import templates
 from playbook_db.services.learning import diagnostics
@@ -56,8 +55,8 @@ class Chunk(ChunkKey):
 
     `text` is empty if nobody said or did anything in the chunk. `cited` are the points that the assistant named.
     `last_uuid` is the chunk's last entry, and `first_uuid` the transcript's first. `places` are the redacted parts that
-    can be evidence, in order. `counts` say how the session went in this chunk, and `acts` list its actions.
-    `branch` is the session's last branch in git.
+    can be evidence, in order. `prompts` and `calls` count the user's prompts and the tool calls. `acts` list the
+    session's actions. `branch` is the session's last branch in git.
     """
 
     text: str
@@ -66,7 +65,8 @@ class Chunk(ChunkKey):
     last_uuid: str | None
     first_uuid: str | None = None
     places: tuple[Place, ...] = ()
-    counts: SessionCounts = NOTHING
+    prompts: int = 0
+    calls: int = 0
     acts: tuple[Act, ...] = ()
     branch: str = ""
 

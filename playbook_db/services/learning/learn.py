@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from playbook_db import settings
 from playbook_db.domain import operations
 from playbook_db.domain.sections import is_users_name
-from playbook_db.domain.trust import trials
+from playbook_db.domain.trust import following
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
 from playbook_db.services.learning import diagnostics
@@ -191,13 +191,12 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
     """Return the names of the points that the session was shown."""
-    return {name for name, point in _due_in(project, book, session_id).items() if not point.is_held_back}
+    return set(_shown_to(project, book, session_id))
 
 
-def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """Return the points that the session was shown, and those that were held back from it, by name. Some may not be
-    in the team's database yet."""
-    unsent: list[tuple[str, str, str | None]] = []
+def _shown_to(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
+    """Return the points that the session was shown, by name. Some may not be in the team's database yet."""
+    unsent: list[tuple[str, str]] = []
     if project.is_team:
         own = project.own
         with own.store.read(own.key) as own_book:
@@ -215,16 +214,14 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk*. Store which points it cited, and whether it followed the points that were due. A
-    project also stores how the session went. Let harmful points rest, and end the job passed as *finishes*."""
+    """Move the cursor past *chunk*. Store which points it cited, and whether it followed the points that it was
+    shown. Let harmful points rest, and end the job passed as *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
-    for name, point in _due_in(project, book, chunk.session_id).items():
-        trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))
+    for name, point in _shown_to(project, book, chunk.session_id).items():
+        trial = following.judge(point.text, (act for act in chunk.acts if act.time > point.time))
         trial = replace(trial, followed=trial.followed or name in chunk.cited)
-        if trial != trials.Trial() or point.is_held_back is not None:
-            book.add_trial(point.id, trial, session_id=chunk.session_id, is_held_back=bool(point.is_held_back))
-    if not book.is_users:
-        book.add_counts(chunk.counts, session_id=chunk.session_id)
+        if trial != following.Trial():
+            book.add_trial(point.id, trial, session_id=chunk.session_id)
     book.rest_points()
     uuids = {"last_uuid": chunk.last_uuid, "first_uuid": chunk.first_uuid}
     book.move_cursor(chunk.path, chunk.end, session_id=chunk.session_id, **uuids)

@@ -65,8 +65,8 @@ def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, s
         raise ValueError(f"{event!r} is not an event at which a session is shown points")
     if timestamp(datetime.fromisoformat(time)) != time:
         raise ValueError(f"{time!r} is not a time in UTC")
-    lists = _listed(points), left_out, event, _listed(content["held_back"]) if "held_back" in content else None
-    showing = memberships.Showing(projects.as_text(session_id), time, projects.as_text(source), revision, *lists)
+    shown = _listed(points), left_out, event
+    showing = memberships.Showing(projects.as_text(session_id), time, projects.as_text(source), revision, *shown)
     return showing, team if isinstance(team, str) else None
 
 

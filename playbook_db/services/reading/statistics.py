@@ -9,12 +9,10 @@ from typing import Any
 
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.trust import holdout, outcomes
-from playbook_db.domain.trust.outcomes import Difference
 from playbook_db.services.project import Project
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.log_queries import EventUse, event_uses
-from playbook_db.store.playbook.statistics import Compared, DayCalls, DayVotes, LivePoint, Revisions
+from playbook_db.store.playbook.statistics import DayCalls, DayVotes, LivePoint, Revisions
 from playbook_db.store.upkeep import database_file
 
 AGES_DAYS = (7, 30, 90)
@@ -47,9 +45,10 @@ class PointUse:
 class Use:
     """The use that sessions made of the points that they were shown.
 
-    `shown` counts a point once for each session that was shown it. `cited` and `voted` count how often such a session
-    cited the point, or voted it helpful or harmful. `helpful` and `harmful` are its votes in force. `most` are the live
-    points cited most often. `least` are those cited least often, relative to how often they were shown.
+    `shown` counts a point once for each session that was shown it. `followed`, `cited`, `ignored` and `voted` count how
+    often such a session followed, cited or ignored the point, or voted it helpful or harmful. `helpful` and `harmful`
+    are its votes in force. `most` are the live points cited most often. `least` are those cited least often, relative
+    to how often they were shown.
     """
 
     shown_since: str | None
@@ -59,7 +58,9 @@ class Use:
     points_shown: int
     points_cited: int
     shown: int
+    followed: int
     cited: int
+    ignored: int
     voted: int
     helpful: int
     harmful: int
@@ -112,24 +113,6 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionComparison:
-    """A comparison of sessions that got no points (`held_out`) with sessions that were `shown` points. It covers the
-    sessions from the first held-out one (`since`) to the last (`until`)."""
-
-    since: str | None
-    until: str | None
-    held_out: int
-    shown: int
-    measures: dict[str, Difference]
-    confidence: float = outcomes.CONFIDENCE
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether both groups have enough sessions for a conclusion."""
-        return min(self.held_out, self.shown) >= outcomes.FEWEST_SESSIONS
-
-
-@dataclass(frozen=True, slots=True)
 class TableSize:
     """A table's number of rows and its size in the database file (None if unknown), for all projects together."""
 
@@ -176,8 +159,6 @@ class Statistics:
     revisions: dict[str, int]
     members: tuple[ActorTotals, ...]
     is_shared: bool
-    comparison: SessionComparison
-    trials: holdout.TrialComparison
     file: Growth
 
     @property
@@ -229,15 +210,8 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         dict(_sums((each.source, each.number) for each in revisions).most_common()),
         _members(revisions, votes),
         project.store.is_shared,
-        _comparison(statistics.compare(project.store, project.key, answers["held out"][0])),
-        holdout.compare(holdout.Trials(*map(int, counts)) for _, *counts in answers["trials"]),
         _growth(project, answers["tables"]),
     )
-
-
-def compare_sessions(project: Project) -> SessionComparison:
-    """Compare the sessions that got no points with the sessions that got points."""
-    return _comparison(statistics.compare(project.store, project.key))
 
 
 def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use:
@@ -252,6 +226,7 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use
         (p for p in points if p.shown and p not in most),
         key=lambda p: (p.cited / p.shown, -p.shown, p.helpful - p.harmful, p.name),
     )
+    ((followed, ignored),) = answers["followed"]
     by_event, kinds = event_uses(answers["uses"]), ("shown", "cited", "voted", "helpful", "harmful")
     return Use(
         shown_since=shown_since,
@@ -260,6 +235,8 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use
         sessions_citing=sessions_citing,
         points_shown=len(shown),
         points_cited=len(cited),
+        followed=followed,
+        ignored=ignored,
         **{kind: sum(getattr(each, kind) for each in by_event) for kind in kinds},
         most=tuple(most),
         least=tuple(least[:LISTED_POINTS]),
@@ -296,12 +273,6 @@ def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple
     return tuple(
         ActorTotals(actor, count, learned[actor], cast[actor], last_at[actor]) for actor, count in totals.most_common()
     )
-
-
-def _comparison(compared: Compared) -> SessionComparison:
-    held_out, shown = (max(each.sessions for each in group.values()) for group in (compared.held_out, compared.shown))
-    measures = outcomes.compare(compared.held_out, compared.shown)
-    return SessionComparison(compared.since, compared.until, held_out, shown, measures)
 
 
 def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:

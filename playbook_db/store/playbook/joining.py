@@ -46,13 +46,9 @@ def join(book: PlaybookRepository, other: PlaybookRepository) -> None:
     for table in _NUMBERED:
         moved = {"playbook_id": book.playbook_id, "id": table.c.id + book.next_id(table) - 1}
         book.connection.execute(update(table).filter_by(**of_other).values(moved))
-    for table, column in (
-        (tables.session_outcomes, "session_id"),
-        (tables.transcripts, "path"),
-        (tables.mirrors, "path"),
-    ):
-        known = select(table.c[column]).filter_by(playbook_id=book.playbook_id)
-        book.connection.execute(delete(table).where(table.c[column].in_(known)).filter_by(**of_other))
+    for table in (tables.transcripts, tables.mirrors):
+        known = select(table.c.path).filter_by(playbook_id=book.playbook_id)
+        book.connection.execute(delete(table).where(table.c.path.in_(known)).filter_by(**of_other))
         book.connection.execute(update(table).filter_by(**of_other).values(playbook_id=book.playbook_id))
     other.rename(f"{other.key}{JOINED}{other.playbook_id})")
 

@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
-from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
@@ -33,14 +32,14 @@ ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET chunks = citations.chunks + 1, time = excluded.time
 """)
 _TRY = sql("""
-INSERT INTO trials (playbook_id, session_id, point_id, held_back, followed, ignored, failed_calls, time)
-VALUES (:playbook_id, :session_id, :point_id, :held_back, :followed, :ignored, :failed_calls, :now)
+INSERT INTO trials (playbook_id, session_id, point_id, followed, ignored, failed_calls, time)
+VALUES (:playbook_id, :session_id, :point_id, :followed, :ignored, :failed_calls, :now)
 ON CONFLICT (playbook_id, session_id, point_id) DO UPDATE SET
     followed = trials.followed | excluded.followed, ignored = trials.ignored + excluded.ignored,
     failed_calls = trials.failed_calls + excluded.failed_calls, time = excluded.time
 """)
 _SHOWN_TO = sql("""
-SELECT time, points, held_back FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id
+SELECT time, points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id
 """)
 _SHOWN_POINTS = sql("""
 SELECT id, name, text FROM key_points
@@ -86,18 +85,6 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
                 AND {IN_FORCE}
               ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
            WHERE last.tag = 'harmful') = :harmful)
-""")
-_ADD_COUNTS = sql("""
-INSERT INTO session_outcomes
-    (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
-VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
-ON CONFLICT (playbook_id, session_id) DO UPDATE SET
-    tool_calls = session_outcomes.tool_calls + excluded.tool_calls,
-    failed_calls = session_outcomes.failed_calls + excluded.failed_calls,
-    corrections = session_outcomes.corrections + excluded.corrections,
-    turns = session_outcomes.turns + excluded.turns,
-    tokens = session_outcomes.tokens + excluded.tokens,
-    updated_at = excluded.updated_at
 """)
 _WAITING = sql("""
 SELECT id, analysis, bullet_tags, lessons FROM reflections
@@ -151,13 +138,11 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class ShownPoint:
-    """A point that a session was shown, or that was held back from the session. `text` is its present text.
-    `is_held_back` is None if the showing records no held-back points."""
+    """A point that a session was first shown at `time`. `text` is its present text."""
 
     id: int
     text: str
     time: str
-    is_held_back: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,20 +240,19 @@ class LearningRows(PlaybookRows):
         resting point isn't shown when a session starts; nothing else changes. Pinned points never rest."""
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
-    def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
-        """Return the live and retired points that the session was shown or that were held back from it, by name. Also
-        use *more*, the showings that aren't recorded yet: the time, and as JSON the shown and held-back points."""
+    def shown_to(self, session_id: str, more: Sequence[tuple[str, str]] = ()) -> dict[str, ShownPoint]:
+        """Return the live and retired points that the session was shown, by name. Also use *more*, the showings that
+        aren't recorded yet: the time, and the points as JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
-        first: dict[int, tuple[str, bool | None]] = {}
-        for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
-            first |= dict.fromkeys(json.loads(shown), (time, None if held_back is None else False))
-            first |= dict.fromkeys(json.loads(held_back or "[]"), (time, True))
+        first: dict[int, str] = {}
+        for time, shown in sorted(showings, key=lambda each: each[0], reverse=True):
+            first |= dict.fromkeys(json.loads(shown), time)
         rows = self._execute(_SHOWN_POINTS, numbers=json.dumps(sorted(first)))
-        return {row.name: ShownPoint(row.id, row.text, *first[row.id]) for row in rows}
+        return {row.name: ShownPoint(row.id, row.text, first[row.id]) for row in rows}
 
-    def add_trial(self, point: int, trial: Trial, *, session_id: str, is_held_back: bool = False) -> None:
+    def add_trial(self, point: int, trial: Trial, *, session_id: str) -> None:
         """Add the result of one chunk of the session for the point with the number *point*."""
-        known = {"session_id": session_id, "point_id": point, "held_back": int(is_held_back), "now": self.now}
+        known = {"session_id": session_id, "point_id": point, "now": self.now}
         self._execute(_TRY, **known, **asdict(trial) | {"followed": int(trial.followed)})
 
     def voted_on(self, session_id: str) -> dict[str, str]:
@@ -284,11 +268,6 @@ class LearningRows(PlaybookRows):
         `llm.marks.PointMarks`. A date of None means never; flags are 1 or 0."""
         rows = self._execute(_POINT_USE, names=json.dumps(list(names))).mappings()
         return {row["name"]: {key: value for key, value in row.items() if key != "name"} for row in rows}
-
-    def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
-        """Add a chunk's *counts* to the counts of its session."""
-        if session_id and any(astuple(counts)):
-            self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
         """Return the reflector's answer for *chunk* if an earlier try stored one but didn't finish, else None."""

@@ -9,9 +9,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
-from playbook_db.domain.trust.holdout import TrialComparison, Trials, compare_point
-from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
-from playbook_db.domain.trust.trials import Totals
+from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
 from playbook_db.errors import RevisionNotFoundError
 from playbook_db.store import quick_sql
 from playbook_db.store.quick_sql import LAST_REVISION, rows
@@ -66,20 +64,11 @@ SELECT v.revision, {_TAG}, v.rationale, v.ignored, v.evidence FROM votes AS v
 WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BETWEEN :oldest AND :newest
 ORDER BY v.revision, v.seq
 """
-# The number of held-back points and of failures among them, then the same two numbers for shown points.
-SUMS_OF_TRIALS = ", ".join(
-    f"coalesce(sum({each}), 0)"
-    for each in ("is_held_back", "is_held_back * went_wrong", "1 - is_held_back", "(1 - is_held_back) * went_wrong")
-)
-_POINT_TRIALS = f"""
-SELECT {SUMS_OF_TRIALS} FROM point_trials WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id)
-    AND name = (SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id)
-"""
 _TRIALS = """
 SELECT coalesce(max((SELECT w.sessions FROM showings AS w
                      WHERE w.playbook_id = :playbook_id AND w.point_id = :point_id)), 0),
        coalesce(sum(t.followed), 0), count(CASE WHEN t.ignored > 0 THEN 1 END), coalesce(sum(t.failed_calls), 0)
-FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id AND t.held_back = 0
+FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id
 """
 _RECENT = f"""
 SELECT {quick_sql.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
@@ -145,14 +134,13 @@ class LifeEvent:
 @dataclass(frozen=True, slots=True)
 class Life:
     """The events of a point, oldest first. `merged` names the points that were merged into it, without undone merges.
-    `totals` count sessions by whether they followed the point. `trials` compare sessions with and without it.
-    `taught_in` counts the sessions that taught the point. `reworded_in` is the revision of its last rewording, or None;
-    `helpful_since` and `harmful_since` count the votes after that."""
+    `totals` count sessions by whether they followed the point. `taught_in` counts the sessions that taught the point.
+    `reworded_in` is the revision of its last rewording, or None; `helpful_since` and `harmful_since` count the votes
+    after that."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
     totals: Totals = field(default_factory=Totals)
-    trials: TrialComparison | None = None
     taught_in: int = 0
     helpful_since: int | None = None
     harmful_since: int | None = None
@@ -254,7 +242,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     if point_id is None:
         return None
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _POINT_TRIALS, _RECENT)]
+    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _RECENT)]
     revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
@@ -277,10 +265,8 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
         ]
     [totals] = rows(book, _TRIALS, point_id=point_id)
     merged = tuple(name for (name,) in rows(book, _MERGED, point_id=point_id))
-    trials = Trials(*(int(count) for counts in rows(book, _POINT_TRIALS, point_id=point_id) for count in counts))
-    compared = compare_point(trials) if trials.has_both else None
     [recurrence] = rows(book, _RECENT, point_id=point_id)
-    return Life(tuple(events), merged, Totals(*map(int, totals)), compared, *recurrence)
+    return Life(tuple(events), merged, Totals(*map(int, totals)), *recurrence)
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
@@ -303,7 +289,7 @@ def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...
 
 
 def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:
-    """Convert the rows of USE_BY_EVENT, and sort them as in `outcomes.EVENTS`."""
+    """Convert the rows of USE_BY_EVENT, and sort them as in `use.EVENTS`."""
     uses = (EventUse(event, *map(int, counts)) for event, *counts in matches)
     return tuple(sorted(uses, key=lambda use: [*EVENTS].index(use.event)))
 

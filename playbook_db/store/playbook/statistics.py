@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
-from playbook_db.domain.trust.outcomes import Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
-from playbook_db.store.playbook.log_queries import SUMS_OF_TRIALS, USE_BY_EVENT
+from playbook_db.store.playbook.log_queries import USE_BY_EVENT
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import rows
 from playbook_db.store.tables import metadata
@@ -17,13 +16,6 @@ from playbook_db.store.tables import metadata
 # The actor. NULL for a session in a file, since all sessions there belong to one person.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
-"""
-# The number of live points that each day added, minus the number that it retired.
-POINTS_BY_DAY = """
-SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
-JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
-WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
-GROUP BY day
 """
 # This doesn't use `vote_log`, which looks up the point of each vote. Votes are summed by revision first: sorting all
 # votes by day takes 4 times as long.
@@ -58,14 +50,10 @@ SELECT c.session_id, c.time, c.chunks,
 FROM key_points AS k JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name ORDER BY c.time DESC, c.session_id LIMIT :most
 """
-# The comparison covers the time from the first held-out session to the last.
-_HELD_OUT = """
-SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
-"""
-_MEASURES = ("failed_calls", "corrections", "turns", "tokens")
-_COMPARED = f"""
-SELECT is_held_out, count(*), {", ".join(f"sum({name}), sum(1.0 * {name} * {name})" for name in _MEASURES)}
-FROM session_comparison WHERE playbook = :key AND first_at BETWEEN :since AND :until GROUP BY is_held_out
+# How often sessions followed a point that they were shown, and how often they ignored one.
+FOLLOWED = """
+SELECT coalesce(sum(followed), 0), count(CASE WHEN ignored > 0 THEN 1 END)
+FROM trials WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key)
 """
 _QUESTIONS = {
     "live": "SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key",
@@ -95,8 +83,7 @@ _QUESTIONS = {
         SELECT r.source, {_WHO} AS who, count(*), max(r.time)
         FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id WHERE p.key = :key GROUP BY r.source, who
     """,
-    "held out": _HELD_OUT,
-    "trials": f"SELECT session_id, {SUMS_OF_TRIALS} FROM point_trials WHERE playbook = :key GROUP BY session_id",
+    "followed": FOLLOWED,
     "tables": " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables),
 }
 
@@ -159,16 +146,6 @@ class Citation(NamedTuple):
     event: str | None
 
 
-class Compared(NamedTuple):
-    """The results of sessions from `since` to `until`, by measure. `held_out` sessions didn't get the playbook, `shown`
-    sessions did. Both times are None if no session was held out."""
-
-    since: str | None
-    until: str | None
-    held_out: Mapping[str, Sample]
-    shown: Mapping[str, Sample]
-
-
 def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
     """Run _QUESTIONS about the playbook *key*. Return each question's rows by its title."""
     answers = store.ask(key, *((question, {"key": key}) for question in _QUESTIONS.values()))
@@ -192,25 +169,13 @@ def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
     return [DayVotes(*row) for row in rows(book, VOTES_BY_DAY, key=book.key)]
 
 
-def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
-    """Return each day on which the number of live points changed, and the change."""
-    return [(day, int(more)) for day, more in rows(book, POINTS_BY_DAY, key=book.key)]
+def followed(book: PlaybookRepository) -> tuple[int, int]:
+    """Return how often sessions followed a point, and how often they ignored one."""
+    ((followed, ignored),) = rows(book, FOLLOWED, key=book.key)
+    return int(followed), int(ignored)
 
 
 def days_of_calls(connection: Connection, key: str) -> list[DayCalls]:
     """Return the model calls by day, newest first, without days that had none."""
     rows = connection.execute(sql(_CALLS), {"key": key})
     return [DayCalls(*row) for row in rows]
-
-
-def compare(store: Store, key: str, times: Sequence[str | None] = ()) -> Compared:
-    """Compare sessions that had the playbook with held-out sessions. *times* is the period, by default that of
-    _HELD_OUT."""
-    since, until = times or store.ask(key, (_HELD_OUT, {"key": key}))[0][0]
-    groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
-    values = {"key": key, "since": since, "until": until}
-    for is_held_out, sessions, *sums in store.ask(key, (_COMPARED, values))[0] if since else ():
-        pairs = zip(sums[::2], sums[1::2], strict=True)
-        samples = (Sample(sessions, float(total), float(squares)) for total, squares in pairs)
-        groups[is_held_out] = dict(zip(_MEASURES, samples, strict=True))
-    return Compared(since, until, groups[1], groups[0])

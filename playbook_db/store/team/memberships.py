@@ -23,11 +23,11 @@ _LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
 _DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
-SELECT session_id, time, source, revision, points, left_out, event, held_back FROM unsent_injections
+SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
 WHERE playbook_id = :playbook_id AND sent_at IS NULL ORDER BY time LIMIT :most
 """)
 _UNSENT_OF = sql("""
-SELECT time, points, held_back FROM unsent_injections
+SELECT time, points FROM unsent_injections
 WHERE playbook_id = :playbook_id AND session_id = :session_id
 """)
 _SENT = sql("""
@@ -38,17 +38,16 @@ _DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id
 _KEPT_FOR = timedelta(days=7)  # sent showings stay, so a running session sees no point twice
 # Store showings only for the present membership. Drop those for a team that the project has left.
 _KEEP_UNSENT = sql("""
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event, held_back)
-SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event, :held_back
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
 FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
 # A killed worker may not have recorded that it sent a showing. Session and time identify a showing that is sent twice.
 _ADD_SHOWING = sql("""
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event, held_back)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event,
-       :held_back
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
@@ -80,8 +79,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The points that a session was shown at one `event`, and the points that were `held_back` from it. `points` and
-    `held_back` are JSON lists of numbers. `revision` is the playbook's revision."""
+    """The points that a session was shown at one `event`, as a JSON list of numbers. `revision` is the playbook's."""
 
     session_id: str
     time: str
@@ -90,7 +88,6 @@ class Showing:
     points: str
     left_out: int
     event: str
-    held_back: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +137,10 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
-def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str, str | None]]:
-    """Return the session's recent showings of the team's points. Each showing has the time, and the shown and held-back
-    points as JSON lists of numbers."""
+def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str]]:
+    """Return the session's recent showings of the team's points: the time, and the points as a JSON list."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
-    return [(time, points, held_back) for time, points, held_back in rows]
+    return [(time, points) for time, points in rows]
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.quality import trials as labeled
-from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act, Trial, judge
+from playbook_db.domain.trust.following import CORRECTED, FAILED, REFUSED, Act, Trial, judge
 
 PYTEST = "Run tests with `uv run pytest`, never bare `pytest`."
 REFUSED_CONNECTION = "If `ECONNREFUSED 127.0.0.1:5433` appears, start the database with `make db`."

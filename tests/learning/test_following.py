@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.claude_code import learner
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.domain.trust.trials import Trial
+from playbook_db.domain.trust.following import Trial
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.learning.conftest import (
@@ -42,13 +42,12 @@ def project(learner_project: Project) -> Project:
 def _trials(project: Project) -> dict[tuple[str, str], tuple[int, ...]]:
     """For each session and point: followed, ignored, failed calls."""
     rows = sql(
-        "SELECT t.session_id, k.name, t.held_back, t.followed, t.ignored, t.failed_calls FROM trials AS t"
+        "SELECT t.session_id, k.name, t.followed, t.ignored, t.failed_calls FROM trials AS t"
         " JOIN key_points AS k ON k.playbook_id = t.playbook_id AND k.id = t.point_id"
     )
     with project.store.snapshot() as connection:
         found = [tuple(row) for row in connection.execute(rows)]
-    assert not any(held_back for _, _, held_back, *_ in found)
-    return {(session, name): tuple(counts) for session, name, _, *counts in found}
+    return {(session, name): tuple(counts) for session, name, *counts in found}
 
 
 def _ran(session: TranscriptBuilder, command: str, output: str = "", **fields: Any) -> None:

@@ -1,7 +1,7 @@
 """Judging from a session's tool calls and corrections whether it followed a point or ignored it.
 
-Points that were shown and points that weren't are judged alike. Only clear cases count, since a false "ignored" is
-worse than a missed one. docs/internals/evidence.md says how often the rule is right.
+Only clear cases count, since a false "ignored" is worse than a missed one. docs/internals/evidence.md says how often
+the rule is right.
 """
 
 import re
@@ -53,25 +53,6 @@ class Trial:
     followed: bool = False
     ignored: int = 0
     failed_calls: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """In how many sessions a point was shown, followed and ignored, and how many calls failed because of that."""
-
-    shown: int = 0
-    followed: int = 0
-    ignored: int = 0
-    failed_calls: int = 0
-
-    @property
-    def in_words(self) -> str:
-        """The numbers in a sentence, or "" if no session followed or ignored the point."""
-        if not self.followed and not self.ignored:
-            return ""
-        text = f"shown in {self.shown} session{'s' * (self.shown != 1)}, followed in {self.followed}"
-        cost = f", which cost {self.failed_calls} failed call{'s' * (self.failed_calls != 1)}"
-        return f"{text}, ignored in {self.ignored}{cost if self.failed_calls else ''}"
 
 
 @dataclass(frozen=True, slots=True)
