@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A replacement for `claude -p` with recorded answers, for a demo without a key and without Claude Code.
 
-The reflector's prompt is the one that asks for `bullet_tags`.
+The reflector's prompt is the one that asks for `bullet_tags`. The prompt for risky texts has `<notes>`.
 """
 
 import json
@@ -31,7 +31,7 @@ REFLECTION = {
     ],
     "lessons": [
         {
-            "kind": "wish_of_the_user",
+            "kind": "rule",
             "text": "The day of departure is free: a booking may begin on the day on which another one ends.",
             "cause": "The form compared days; a berth is taken by the night.",
             "fix": "Compare nights.",
@@ -54,7 +54,8 @@ CURATION = {
 }
 
 prompt = sys.stdin.read()
-answer = REFLECTION if "bullet_tags" in prompt else CURATION
+MARKS = {"risky": [], "safe": [1]}
+answer = MARKS if "<notes>" in prompt else REFLECTION if "bullet_tags" in prompt else CURATION
 print(
     json.dumps(
         {
