@@ -387,7 +387,10 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
         "ignored",
         "is_resting",
         "is_pinned",
+        "taught_in",
+        "helpful_since",
+        "harmful_since",
     ]
-    one = (first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, 0, 0)
-    three = (first, first, None, "2026-03-05", None, 0, 0, 0, 1)
+    one = (first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, 0, 0, 0, None, None)
+    three = (first, first, None, "2026-03-05", None, 0, 0, 0, 1, 0, None, None)
     assert marks == {"oth-001": dict(zip(names, one, strict=True)), "oth-003": dict(zip(names, three, strict=True))}
