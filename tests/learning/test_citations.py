@@ -1,6 +1,5 @@
 """What a session cited is kept with what it taught."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -56,12 +55,11 @@ def test_live_and_retired_points_count_and_names_of_no_point_do_not(
     edit.add(learner_project, "say what was run", section="pref")
     edit.retire(learner_project, "pref-001")
     path = _transcript(tmp_path, "s-2", "By [pat-001, pref-001] and [mis-404] and [pat-002].")
-    added = {"type": "ADD", "text": "commit often", "section": "PATTERNS & APPROACHES"}
-    reflected = json.loads(reflection()) | {"lessons": [{"kind": "worked", "text": "commit often"}]}
-    with MessagesApi(*answers(json.dumps(reflected), curation(added))) as api:
+    added = {"type": "ADD", "text": "go on and commit often", "section": "PATTERNS & APPROACHES"}
+    with MessagesApi(*answers(reflection(), curation(added))) as api:
         learn_transcript(learner_project, path, model_at(api, monkeypatch))
 
-    assert edit.find(learner_project, "pat-002").point.text == "commit often"
+    assert edit.find(learner_project, "pat-002").point.text == "go on and commit often"
     assert _citations(learner_project) == {("s-2", "pat-001"): 1, ("s-2", "pref-001"): 1}
 
 

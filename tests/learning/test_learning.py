@@ -281,7 +281,8 @@ def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
 ) -> None:
     """Else no budget would ever be spent at an endpoint that reports nothing."""
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100")
-    silent = Rule(Answer(reflection(), usage=Usage(0, 0)), when=is_reflector)
+    reflected = json.loads(reflection()) | {"lessons": [{"kind": "worked", "text": "mend bugs first"}]}
+    silent = Rule(Answer(json.dumps(reflected), usage=Usage(0, 0)), when=is_reflector)
     with MessagesApi(silent, curation()) as api, pytest.raises(BudgetError):
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
