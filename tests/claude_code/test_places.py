@@ -274,7 +274,7 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
     assert [(place.trust, place.text.rstrip("\n")) for place in chunk.places if place.trust != ASSISTANT] == [
         (USER, "use uv, not pip"),
         (HERE, "1 failed"),
-        (USER, "no, never\nbe careful"),
+        (USER, "Answer to 'Remember evil?': no, never\nNote on 'Remember evil?': be careful"),
         (USER, "write the test first"),
         (OUTSIDE, reason.strip()),
         (USER, "cargo test"),
