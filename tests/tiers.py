@@ -216,7 +216,6 @@ CASES = {
     "tests/cli/test_doctor.py::test_settings_that_keep_the_hooks_from_running_are_broken": 1,
     "tests/store/test_full_text.py::test_a_damaged_index_is_made_anew_when_asked": 2,
     "tests/store/test_full_text.py::test_a_damaged_index_stops_no_write": 2,
-    "tests/store/test_full_text.py::test_broken_pages_of_the_index_stop_no_write_and_cost_no_history": 1,
     "tests/store/test_grants.py::test_what_can_not_be_granted_is_told": 2,
     "tests/store/test_alembic.py::test_commands_that_look_change_no_byte": 2,
     "tests/services/test_forget.py::test_what_a_kill_kept_from_being_done_is_done_by_the_same_command": 2,

@@ -28,7 +28,7 @@ _GROUPS = {
         "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
         "config": ("project", "Show every setting and where it comes from; change yours."),
         "doctor": ("setup", "Test the installation, and say what is broken."),
-        "project": ("project", "List, ignore, trust or move projects."),
+        "project": ("project", "List, ignore, trust, move or remove projects."),
         "help": ("main", "Show the help of playbook or of one command."),
     },
     "Read": {

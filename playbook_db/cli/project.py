@@ -162,7 +162,7 @@ def config(words: tuple[str, ...], unset: bool) -> None:
     from playbook_db.claude_code.setup import configuration
 
     name, value = _name_and_value(words)
-    folder = project_folder()
+    folder = projects.project_of(current_folder())  # without the database, whose address this may show
     if (value is not None or unset) and (name is None or (value is not None and unset)):
         raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
     if name is not None and name not in (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES):

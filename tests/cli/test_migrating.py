@@ -192,7 +192,8 @@ def test_init_offers_to_learn_from_the_sessions_that_there_were(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
     sessions = home / ".claude" / "projects" / "".join(char if char.isalnum() else "-" for char in str(folder))
     sessions.mkdir(parents=True)
-    line = {"type": "user", "uuid": "1", "sessionId": "s", "message": {"role": "user", "content": "hello"}}
+    message = {"role": "user", "content": "hello"}
+    line = {"type": "user", "uuid": "1", "sessionId": "s", "cwd": str(folder), "message": message}
     (sessions / "s.jsonl").write_text(json.dumps(line) + "\n")
 
     told = playbook("init")

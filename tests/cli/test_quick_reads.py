@@ -202,7 +202,7 @@ def test_a_database_that_cannot_be_read_is_explained_as_ever(
     opens.clear()
 
     quick = realistic("list", "--json")
-    assert len(opens) == 1
+    assert 1 <= len(opens) <= 2
     for beside in path.parent.glob(f"{path.name}*"):
         if str(beside) != harmed:
             beside.unlink()

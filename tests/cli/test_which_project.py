@@ -233,7 +233,7 @@ def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: P
 
     with (
         pytest.raises(ProjectError, match=r"doesn't look like a project.*--project DIR mcp"),
-        served.opened(writes=True),
+        served.opened(None),
     ):
         raise AssertionError
     assert playbook("project", "list", "--json").json == []

@@ -15,7 +15,7 @@ from tests.databases import REFUSALS, raw_connection, server_without, switch_tri
 _TEXT = "Zanzibar 4711"
 # Names, keys, ids, paths, times, sections and kinds: what programs look for, and nobody's secret.
 _STRUCTURE = {
-    "playbooks": ("key", "kind", "mirror", "created_at"),
+    "playbooks": ("key", "kind", "mirror", "created_at", "root_commit", "origin"),
     "sections": ("slug", "name"),
     "revisions": ("time", "source", "actor", "session_id", "role"),
     "key_points": ("name", "section", "confirmed_at"),
@@ -29,7 +29,7 @@ _STRUCTURE = {
     "model_calls": ("kind", "session_id", "model", "time"),
     "jobs": (
         "kind", "session_id", "transcript_path", "reason", "state", "not_before", "lease_until", "created_at",
-        "finished_at", "parent_path", "agent_id",
+        "finished_at", "parent_path", "agent_id", "folder",
     ),
     "injections": ("session_id", "source", "points", "held_back", "time", "event"),
     "unsent_injections": ("session_id", "source", "points", "held_back", "time", "event", "sent_at"),
@@ -147,7 +147,7 @@ def _fill_everything(project: Project) -> None:
         raw.execute("INSERT INTO extra_fields VALUES (1, 1, '{}')")
         raw.execute(
             "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, created_at)"
-            " VALUES (1, 1, 'ADD', '{}', '[]', 'fetched', 't')"
+            " VALUES (1, 1, 'ADD', '{}', '[]', 'outside', 't')"
         )
         raw.execute("UPDATE revisions SET header = '{}', final_newline = 1")
         values = {"text": f"use {_TEXT}", "json": f'[{{"x": "{_TEXT}"}}]', "header": f'{{"x": "{_TEXT}"}}'}

@@ -268,31 +268,6 @@ def test_a_damaged_index_is_made_anew_when_asked(ruled: Path, damage: str) -> No
         _require_true(ruled)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", ["config", "data", "docsize", "idx"])
-def test_broken_pages_of_the_index_stop_no_write_and_cost_no_history(ruled: Path, part: str) -> None:
-    """Where SQLite itself can't read a table of the index, it stays behind until a repair, which keeps all else."""
-    with closing(sqlite3.connect(ruled)) as connection:
-        (page,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = ?", (f"point_search_{part}",)
-        ).fetchone()
-    with ruled.open("r+b") as file:
-        file.seek((page - 1) * 4096)
-        file.write(b"\xff" * 200)
-    _write_all_kinds(ruled)
-    with open_store(f"sqlite:///{ruled}") as store:
-        found = _searched(Project(store, "/work/harbour"), "pars byt")
-        last = len(edit.add(Project(store, "/work/harbour"), "one more").changes) and 10
-    assert found.is_damaged
-    assert [point.name for point, _ in found.points] == ["oth-005"]
-
-    repaired = repair.repair(f"sqlite:///{ruled}", folder="/")
-
-    assert repaired.is_whole
-    assert [held.revision for held in repaired.holds] == [last]
-    _require_true(ruled)
-
-
 def test_where_sqlite_has_no_fts5_all_goes_on_and_the_index_comes_later(ruled: Path) -> None:
     """Writes, checks and backups; a search goes by parts of words. The first write where there is FTS5 makes it."""
     url = f"sqlite:///{ruled}"

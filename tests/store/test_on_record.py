@@ -185,8 +185,8 @@ def test_a_playbook_is_put_back_to_what_its_history_says(
     assert "playbook --db URL db repair" in str(report.remedy)
 
     for dry_run in (True, False):
-        (done,) = repair.repair(fresh, folder="", dry_run=dry_run).playbooks
-        assert (done.key, done.revision, done.summary, done.lost_history) == (KEY, 5, f"corrected: {named}", "")
+        (done,) = repair.repair(fresh, folder="", dry_run=dry_run).corrected
+        assert (done.key, done.revision, done.summary) == (KEY, 5, f"corrected: {named}")
 
     assert maintenance.check_database(fresh).problems == ()
     after = read_playbook(harbour)
@@ -223,6 +223,8 @@ def _drop_later(shell: Shell) -> None:
     shell.execute("DROP TABLE trials; CREATE TABLE session_outcomes ()")
     for table in ("injections", "unsent_injections"):
         shell.execute(f"ALTER TABLE {table} DROP COLUMN held_back")
+    shell.execute("ALTER TABLE playbooks DROP COLUMN initialized, DROP COLUMN root_commit, DROP COLUMN origin")
+    shell.execute("ALTER TABLE jobs DROP COLUMN folder")
 
 
 def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store: Store, shell: Shell) -> None:

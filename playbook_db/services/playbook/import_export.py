@@ -11,7 +11,7 @@ from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import shown
-from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
+from playbook_db.domain.trust.evidence import HERE, MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import templates
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
@@ -73,12 +73,12 @@ def propose_notes(project: Project, notes: "Sequence[Note]", *, source: str) -> 
         new = [
             (
                 {"type": "ADD", "section": note.section, "text": note.text},
-                Evidence(note.text[:MAX_QUOTE_CHARS], f"{source}, line {note.line}", "files"),
+                Evidence(note.text[:MAX_QUOTE_CHARS], f"{source}, line {note.line}", HERE),
             )
             for note in notes
             if not book.draft.find_text(note.text) and normalised(note.text) not in retired
         ]
-        return book.add_new_points(new, "files") if new else []
+        return book.add_new_points(new, HERE) if new else []
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
