@@ -228,23 +228,8 @@ def _main_worktree(root: str) -> "str | None":
     is_proven = os.path.basename(worktrees) == "worktrees" and os.path.realpath(os.path.join(gitdir, common)) == shared
     if not is_proven or name != ".git" or os.path.realpath(named) != root:
         return None
-    holder = os.path.dirname(shared)
-    return holder if os.path.basename(shared) == ".git" or _holds_only(holder, shared) else shared
-
-
-def _holds_only(holder: str, bare: str) -> bool:
-    """Return whether the folder *holder* has the *bare* repository and its worktrees, and no other repository."""
-    try:
-        names = [] if holder in _shared_places() else os.listdir(holder)
-    except OSError:
-        names = []
-    for each in filter(lambda each: each != bare, (os.path.join(holder, name) for name in names)):
-        pointer = _first_line(os.path.join(each, ".git")) or ""
-        if os.path.isfile(os.path.join(each, "HEAD")):
-            return False
-        if os.path.lexists(os.path.join(each, ".git")) and bare + "/" not in pointer:
-            return False
-    return bool(names)
+    # A hidden name, such as `.git` or `.bare`: the folder around it holds the worktrees.
+    return os.path.dirname(shared) if os.path.basename(shared).startswith(".") else shared
 
 
 def _unreadable(why: str, path: str) -> OSError:

@@ -112,7 +112,10 @@ def current_folder() -> str:
         from playbook_db.claude_code.hooks import hook_runner
 
         named = hook_runner.folder_of_session(settings.session(), os.getcwd())
-    return os.path.abspath(named or "")
+    try:
+        return os.path.abspath(named or "")
+    except FileNotFoundError:
+        raise ArgumentError("The current folder is gone. Change to another one, or pass --project DIR.") from None
 
 
 def named_project() -> str | None:

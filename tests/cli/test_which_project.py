@@ -66,9 +66,9 @@ def _worktree_outside(base: Path) -> tuple[Path, Path]:
 
 
 def _bare_layout(base: Path) -> tuple[Path, Path]:
-    entry, linked = base / "app" / "app.git" / "worktrees" / "main", base / "app" / "main"
+    entry, linked = base / "app" / ".bare" / "worktrees" / "main", base / "app" / "main"
     _made(entry, linked / "src")
-    (base / "app" / "app.git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (base / "app" / ".bare" / "HEAD").write_text("ref: refs/heads/main\n")
     (entry / "commondir").write_text("../..\n")
     (entry / "gitdir").write_text(f"{linked}/.git\n")
     (linked / ".git").write_text(f"gitdir: {entry}\n")
