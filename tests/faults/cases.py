@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -114,7 +115,12 @@ class ScriptedModel:
         self._curation = {"reasoning": "the user asked for it", "operations": [addition]}
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reflector's answer, or the curator's."""
+        """The reflector's answer, the curator's, or that no text is risky."""
+        text = prompt.text
+        if "<notes>" in text:
+            numbers = [int(number) for number in re.findall(r'(?m)^(\d+)\. "', text)]
+            marks = json.dumps({"risky": [], "safe": numbers})
+            return Reply(marks, None, False, Usage(0, 0, 0, 0.0), "scripted", 5)
         is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
         answer = self._reflection if is_reflector else self._curation
         return Reply(json.dumps(answer), None, False, Usage(1000, 100, 0, 0.01), "scripted", 5)

@@ -393,7 +393,8 @@ class PlaybookMachine(RuleBasedStateMachine):
     @rule(pick=_PICK, tag=_TAGS, text=_TEXTS, is_queued=st.booleans())
     def learn(self, pick: int, tag: str, text: str, is_queued: bool) -> None:
         """A session in which the user says what is learned from it: at once, or by the worker."""
-        name, said = self.pick(pick), f"Please know: {text}"
+        name = self.pick(pick)
+        said = f"Please know: {text}. It is about: {self.project.points[name].text}"
         self.script = ScriptedModel(name, tag, text=text, said=said)
         for world in self.worlds:
             path = world.session(said, cites=name)
