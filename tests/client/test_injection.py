@@ -144,7 +144,7 @@ def test_what_was_learned_is_shown_to_the_user_and_once(world: World) -> None:
     """A line on the screen at the start, which the model doesn't see; none after a compaction or at the next start."""
     register(world)
     fill(world, POINT, source="learn")
-    line = f'playbook: learned "{POINT}" [oth-001]'
+    line = f'playbook: learned 1 point ("{POINT}"); playbook log'
     with interactive(world) as session:
         session.say("hello")
         begun = session.told

@@ -83,7 +83,7 @@ def test_a_question_is_told_once_and_then_what_was_learned_once_and_then_nothing
     assert told == [
         "playbook: the settings of this project set AGENTIC_CONTEXT_BASE_URL; they are not used until you decide. "
         "To look at it and use it: playbook project trust. To use your own: playbook project trust --off",
-        f'playbook: learned "{POINT}" [oth-001]',
+        f'playbook: learned 1 point ("{POINT}"); playbook log',
         "",
     ]
 
@@ -100,7 +100,7 @@ def test_a_session_that_is_resumed_has_no_line_of_its_own(world: World) -> None:
     with interactive(world, "--continue") as session:
         session.say("again")
         assert "playbook: " not in session.screen
-    assert _told(world) == 'playbook: learned "learned since" [oth-002]'
+    assert _told(world) == 'playbook: learned 1 point ("learned since"); playbook log'
 
 
 def test_the_user_s_settings_switch_the_line_off(world: World) -> None:
