@@ -59,7 +59,7 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Calla
             made[extra] = tmp_path_factory.mktemp("environment") / "env"
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made[extra])], check=True)
             pip = [sys.executable, "-m", "pip", "--python", str(made[extra] / "bin" / "python")]
-            subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+            subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
             _lend(_site(made[extra]), extra)
         return made[extra]
 
