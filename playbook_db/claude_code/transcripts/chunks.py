@@ -12,8 +12,10 @@ from itertools import groupby
 
 from playbook_db.claude_code.transcripts import places
 from playbook_db.claude_code.transcripts.condensing import condense, limit_of, share
+from playbook_db.claude_code.transcripts.parts import MESSAGE, Part
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, MESSAGE, Entry, Line, Part, Transcript
+from playbook_db.claude_code.transcripts.speech import INTERRUPTED
+from playbook_db.claude_code.transcripts.transcript import Entry, Line, Transcript
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust.corrections import is_correction
 from playbook_db.domain.trust.evidence import OUTSIDE, Place
