@@ -142,6 +142,7 @@ class _Draft:
     session_id: str = ""
     last_uuid: str = ""
     branch: str = ""
+    day: str = ""
     broken_lines: int = 0
     is_worth_reading: bool = False
     prompts: int = 0
@@ -156,6 +157,7 @@ class _Draft:
         self.session_id = later.session_id or self.session_id
         self.last_uuid = later.last_uuid or self.last_uuid
         self.branch = later.branch or self.branch
+        self.day = later.day or self.day
         self.broken_lines += later.broken_lines
         self.is_worth_reading |= later.is_worth_reading
         self.prompts += later.prompts
@@ -186,6 +188,7 @@ class _Draft:
             self.calls,
             tuple(self.acts),
             self.branch,
+            self.day,
         )
 
 
@@ -201,6 +204,7 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
         elif entry.begins_turn and not entry.is_sidechain:
             draft.prompts = int(bool(_prompt(entry)))
         draft.session_id, draft.last_uuid, draft.branch = entry.session_id, entry.uuid, entry.branch
+        draft.day = entry.time[:10]
         draft.is_worth_reading = any(part.kind != "result" for part in entry.parts)
     return draft
 
