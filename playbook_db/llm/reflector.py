@@ -51,7 +51,7 @@ _LESSON = {
     "text": {**_TEXT, "description": "what a later session should know: one or two sentences that stand on their own"},
     "cause": {**_TEXT, "description": "why it happened, or empty"},
     "fix": {**_TEXT, "description": "what solves or prevents it, or empty"},
-    "applies_to": {**_TEXT, "description": "the file, command or error message to which it applies, or empty"},
+    "applies_to": {**_TEXT, "description": "the file, command, error or wrong point that it is about, or empty"},
 }
 _AGAIN = {**_TEXT, "description": "the point that says the lesson already; not for a new lesson"}
 _TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED)}
