@@ -56,7 +56,7 @@ _LESSON = {
 _AGAIN = {**_TEXT, "description": "the point that says the lesson already; not for a new lesson"}
 _TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED)}
 _LESSONS = {"type": "array", "items": object_schema(_LESSON, again=_AGAIN)}
-SCHEMA = object_schema({"analysis": _TEXT, "bullet_tags": _TAGS}, lessons=_LESSONS)  # an older template wants none
+SCHEMA = object_schema({"analysis": _TEXT, "bullet_tags": _TAGS, "lessons": _LESSONS})
 _LESSON_TEXTS = ("text", "cause", "fix", "applies_to")
 _BEGINNING = 80  # characters of a lesson, by which the model recognizes it
 _EXTRACTED_KEYS = ("new_key_points", "evaluations", "operations")
