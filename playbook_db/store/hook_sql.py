@@ -273,10 +273,10 @@ def fitting(
 
 
 def with_names(
-    execute: "Callable[..., Any]", playbook_id: int, names: "Iterable[str]", query: str = FITTING
+    execute: "Callable[..., Any]", playbook_id: int, names: "Iterable[str]"
 ) -> "list[tuple[StoredPoint, float]]":
-    """Run *query* for the points that write one of *names* as code. Return each with its score, best first. A name
-    counts for less if more points have it."""
+    """Return the points that write one of *names* as code, each with its score, best first. A name counts for less if
+    more points have it. Leave out resting points."""
     from playbook_db.domain import code_names, search_words
 
     weights: dict[int, dict[str, float]] = {}
@@ -285,7 +285,7 @@ def with_names(
         for number in numbers if len(numbers) <= code_names.MOST_POINTS else ():
             weights.setdefault(int(number), {})[name] = 1 / len(numbers)
     points = []
-    for point in _points(execute, query, playbook_id, weights):
+    for point in _points(execute, FITTING, playbook_id, weights):
         words = code_names.written(point.text)
         if score := sum([weight for name, weight in weights[point.id].items() if code_names.has(words, name)]):
             points.append((point, score))
@@ -293,18 +293,18 @@ def with_names(
 
 
 def about_file(
-    execute: "Callable[..., Any]", playbook_id: int, path: str, names: "Iterable[str]", query: str = FITTING
+    execute: "Callable[..., Any]", playbook_id: int, path: str, names: "Iterable[str]"
 ) -> "list[tuple[StoredPoint, float]]":
-    """Run *query* for the points that name the file *path*, and then for those that write one of *names* as code.
-    Return each with its score, best first. The bare name of a file in a folder counts if only one point has it."""
+    """Return the points that name the file *path*, and then those of `with_names`, each with its score, best first. The
+    bare name of a file in a folder counts if only one point has it."""
     from playbook_db.domain import code_names, search_words
 
-    scores = {point.id: (point, score) for point, score in with_names(execute, playbook_id, names, query)}
+    scores = {point.id: (point, score) for point, score in with_names(execute, playbook_id, names)}
     *above, base = path.split("/")[-2:]
     for end, most in {base: 1, "/".join([*above, base]): search_words.MOST_RANKED}.items():
         term = search_words.phrase(end)
         numbers = matching(execute, playbook_id, term, search_words.MOST_RANKED) if term.words else []
-        for point in _points(execute, query, playbook_id, numbers if len(numbers) <= most else ()):
+        for point in _points(execute, FITTING, playbook_id, numbers if len(numbers) <= most else ()):
             if code_names.has_path(point.text, end, path):
                 _, score = scores.get(point.id, (point, 0.0))
                 scores[point.id] = point, _NAMES_FILE + score % _NAMES_FILE
