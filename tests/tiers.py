@@ -80,7 +80,6 @@ NIGHTLY = {
     "tests/learning/test_whole_way.py": _REAL,
     "tests/learning/test_corners.py::test_a_transcript_that_cant_be_read_does_not_hold_up_the_others": _REAL,
     "tests/learning/test_team.py::test_a_read_erases_nothing_here_and_the_worker_then_does": _REAL,
-    "tests/cli/test_doctor.py::test_a_log_that_is_a_pipe_is_passed_over": _REAL,
     "tests/cli/test_projects.py::test_a_folder_whose_name_is_no_utf_8_has_all_commands": _REAL,
     "tests/cli/test_team.py::test_on_a_terminal_password_and_consent_are_asked_for": _REAL,
     "tests/cli/test_team.py::test_what_writes_writes_the_teams_playbook": _REAL,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ALL = "all"
 _SHOWN_POINTS = 10  # of a file that could be imported
-_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
+_MARKS = {"broken": ("BROKEN", "red"), "ok": ("ok", "green"), "note": ("note", "yellow")}
 
 
 _in_git = click.option("--git", "in_git", is_flag=True, help="Only change how git merges playbooks, not the hooks.")
@@ -328,7 +328,9 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 def doctor(ctx: click.Context, online: bool) -> None:
     """Test the installation, and say what is broken.
 
-    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1: something is broken.
+    It runs all four hooks, and checks their registration, the database, the queue and the worker. With --online it also
+    asks the model. First comes a verdict, then what is broken, then what works, then notes. Exit code 1: something is
+    broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 
@@ -337,6 +339,9 @@ def doctor(ctx: click.Context, online: bool) -> None:
     if wants_json():
         print_json(record)
     else:
+        counts = {state: sum(finding.state == state for finding in findings) for state in _MARKS}
+        notes = f"; {count_of(counts['note'], 'note')}" if counts["note"] else ""
+        click.echo(f"{count_of(counts['broken'], 'problem') if counts['broken'] else 'all is well'}{notes}")
         for finding in findings:
             mark, colour = _MARKS[finding.state]
             head = f"{click.style(f'{mark:<7}', fg=colour)} "

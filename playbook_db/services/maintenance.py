@@ -138,15 +138,6 @@ def take_daily(url: str) -> Backup | None:
     return taken
 
 
-def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
-    """Return the newest backup of the database at *url*. Also return its age if the database was written to since."""
-    path = _existing(url)
-    last = next(iter(database_file.list_backups(url)), None)
-    if last is None:
-        return None, timedelta(0)
-    return last, datetime.now(UTC) - last.time if database_file.changed_at(path) > last.time else timedelta(0)
-
-
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
     """Check the backup *file*, and yield it as a candidate for `put_back`. Nothing in the database at *url* is changed.
