@@ -132,8 +132,7 @@ NIGHTLY = {
     "tests/learning/test_corners.py::test_votes_for_three_hundred_points_all_arrive": _LARGE,
     "tests/web/test_review.py::test_many_proposals_come_by_pages": _LARGE,
     "tests/domain/test_duplicates.py::test_a_huge_playbook_is_not_compared_to_the_last_pair": _LARGE,
-    "tests/learning/test_project_env.py::"
-    "test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
+    "tests/learning/test_project_env.py::test_another_project_waits_where_the_session_s_project_hides_values": _REAL,
     "tests/web/test_connections.py::test_a_crowd_whose_requests_never_end_keeps_nobody_waiting": _CROWD,
     "tests/services/test_team.py::test_a_password_that_stands_elsewhere_is_left_there": _RARE,
     "tests/services/test_team.py::test_a_repair_keeps_the_membership": _RARE,

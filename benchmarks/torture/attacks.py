@@ -216,6 +216,8 @@ def _address_of_a_project(life: Life) -> str:
         while not _is_idle(life, 2) and time.monotonic() < end:
             time.sleep(0.1)
         promise(_is_idle(life, 2), f"the worker isn't through: {life.rows('SELECT state, error FROM jobs')}")
+        promise(not users.requests and not gateway.requests, "somebody was asked while the user's values are hidden")
+        life.command("work", project=other, ANTHROPIC_API_KEY=KEY, **user)
         said = "".join(request.said for request in users.messages())
         promise("said in other" in said and "said in mine" not in said, "the user's address got what it shouldn't")
         promise(not gateway.requests, "the project's address was asked before the user agreed")

@@ -36,13 +36,13 @@ from playbook_db.errors import (
     MissingExtraError,
     ModelError,
     NoModelError,
+    OtherProjectError,
     PlaybookError,
     RefusalError,
     ServerAwayError,
     SettingError,
     TemplateError,
     TimeOverError,
-    WithheldError,
 )
 from playbook_db.files import alone
 from playbook_db.services import identity, maintenance
@@ -348,7 +348,7 @@ def _until(error: PlaybookError) -> str | None:
         return error.until
     if isinstance(error, TimeOverError):
         return None
-    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
+    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, OtherProjectError) else _WAIT_S)
 
 
 def _transcripts_of(path: str) -> list[str]:

@@ -218,11 +218,10 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
-    if waiting.settings and not project_env.is_recorded(folder):
+    if waiting.settings and project_env.consent(folder) is None:
         names = ", ".join(waiting.settings)
-        text = f"the settings of this project set {names}; they are not used until you decide."
-        text = f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust"
-        yield f"{text} --off", lambda: project_env.record_consent(folder, agreed=None)
+        text = f"nothing is learned here: this project's settings set {names}. To decide: {command} project trust"
+        yield text, _keep_nothing
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
     for error in waiting.errors:
         if error.startswith(hook_sql.WAITS) and project_env.BUDGET not in error:

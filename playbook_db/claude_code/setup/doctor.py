@@ -217,10 +217,10 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
     """Check which model is configured. With *asks*, also check whether it answers a short question."""
     try:
         access = choose.describe_access(folder)
+    except ConsentError:  # _project reports it
+        return
     except NoModelError as error:
-        needs_consent = isinstance(error, ConsentError)
-        remedy = "playbook project trust" if needs_consent else "npm install -g @anthropic-ai/claude-code"
-        yield Finding("model access", NOTE, str(error), remedy)
+        yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
         return
     if asks:
         reply = choose.find_model(folder).ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
