@@ -159,7 +159,7 @@ class PlaybookTools:
         retired = full.details.retired
         if prompt or file:
             _, candidates = as_prompt.explain(self.url, self.folder, prompt, file)
-            reasons = [f"with the {each.moment}: {each.reason}" for each in candidates if each.point.name == name]
+            reasons = [f"{each.moment}: {each.reason}" for each in candidates if each.point.name == name]
             notes += reasons or ["it shares no word that counts with this prompt or file"]
         return life_answer(full.details.point, retired.revision if retired else None, full.life or Life((), ()), notes)
 

@@ -57,17 +57,20 @@ def test_as_prompt_says_why_a_session_gets_each_point(harbour: Playbook, folder:
     asked = ("search", "--as-prompt", "why does uv fail?", "--file", "src/cache.py")
 
     lines = [line.split("\t") for line in harbour(*asked).out.splitlines()]
-    assert ["oth-002", "prompt", "shown at the session's start"] in [line[:3] for line in lines]
-    assert ["oth-004", "file", "shown at the session's start"] in [line[:3] for line in lines]
+    at_start = "shown at the session's start, whatever the prompt"
+    assert {tuple(line[1:3]) for line in lines} == {("start", at_start)}
+    assert {line[0]: line[3] for line in lines}["oth-002"] == "uv"
+    assert len({line[0] for line in lines}) == len(lines) == len(harbour("list").out.splitlines())
     found = json.loads(harbour(*asked, "--json").out)
-    assert [(each["name"], each["moment"], each["is_shown"], each["reason"]) for each in found] == [
-        (name, moment, True, reason) for name, moment, reason, _ in lines
+    assert [[each["name"], each["moment"], each["reason"], ", ".join(each["shares"])] for each in found] == [
+        line[:4] for line in lines
     ]
 
 
 def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
-    """A text without a word that counts brings nothing."""
-    assert "share" in harbour("search", "--as-prompt", "zebra").err
+    """A text without a word that counts brings nothing more; a file that isn't there is a mistake."""
+    assert "brings no further key point" in harbour("search", "--as-prompt", "zebra").err
+    assert "no file none.py" in harbour("search", "--as-prompt", "uv", "--file", "none.py").err
     assert harbour("--user", "search", "--as-prompt", "uv").code == 2
     assert harbour("search", "uv", "--file", "src/cache.py").code == 2
 
