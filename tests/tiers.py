@@ -92,7 +92,6 @@ NIGHTLY = {
     "tests/docs/test_sql.py::test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone": "the whole demo",
     "tests/learning/test_blind_sessions.py::test_what_gets_through_is_listed": "figures of trust",
     "tests/learning/test_blind_sessions.py::test_honest_sessions_teach": "figures of trust",
-    "tests/claude_code/test_full_disk.py": _DISKS,
     "tests/claude_code/test_chunks.py::test_a_long_transcript_takes_no_more_memory_than_a_short_one": _MEMORY,
     "tests/claude_code/test_chunks.py::"
     "test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read": _MEMORY,
@@ -147,8 +146,6 @@ NIGHTLY = {
 }
 # What of it stays in the commit tier.
 COMMIT = (
-    "tests/claude_code/test_full_disk.py::test_a_job_that_the_database_has_no_room_for_goes_into_the_reserve"
-    "[job_with_a_reserve-kept0]",
     "tests/cli/test_git_merges.py::test_a_plain_pull_brings_a_retirement",
     "tests/cli/test_git_merges.py::test_what_two_members_did_adds_up[merge]",
     "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says[README.md]",

@@ -129,7 +129,7 @@ def _url_with_a_password(life: Life) -> str:
 def _hook_with_a_key(life: Life) -> str:
     life.command("add", "a point")
     life.hook("enqueue", worker=f"/nowhere/{KEY}", ANTHROPIC_API_KEY=KEY)
-    shutil.rmtree(life.data / "spool", ignore_errors=True)  # with the reserve in it
+    shutil.rmtree(life.data / "spool", ignore_errors=True)
     (life.data / "spool").touch()
     life.database.write_bytes(b"no database" * 1000)
     life.hook("enqueue", project=life.project(KEY), ANTHROPIC_API_KEY=KEY)

@@ -207,8 +207,7 @@ def _model(folder: str, models: _Models) -> "Model":
 
 
 def _prepare() -> None:
-    """Make the spool's reserve. Remove records of touched files from before a compaction, or of a week ago."""
-    spool.keep_reserve()
+    """Remove records of touched files from before a compaction, or of a week ago."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:

@@ -7,7 +7,6 @@ import click
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import EXACTLY, as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say, wants_json
@@ -61,7 +60,6 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
     guards.renew(folder)
-    spool.keep_reserve()
     if wants_json():
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
         print_json({"settings": done.path, "changed": done.changed, **record})
@@ -254,7 +252,6 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
         text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
-    spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive() and not wants_json():
         notify(["this project had sessions before; playbook can learn from them now:"])

@@ -100,8 +100,6 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    if not problem and spool.is_disk_full():
-        problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     is_plugin = sys.argv[1:2] in ([], ["plugin"])
     message, record_message = hook.attempt(
         lambda: choose_line(
