@@ -48,7 +48,7 @@ _HOOKS: Mapping[str, Callable[[str, Path], Mapping[str, Any]]] = {
 }
 _AIMS = {
     **{command: aim for commands, aim in cli.AIMS for command in commands},
-    "inject": 2.1, "enqueue": 2.0, "remind": 2.1,
+    "inject": 3.0, "enqueue": 3.0, "remind": 3.0,
 }  # fmt: skip
 _WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
 _HANDSHAKE = (

@@ -8,7 +8,6 @@ nothing is left to do, or after half an hour.
 
 import contextlib
 import functools
-import gc
 import glob
 import json
 import math
@@ -96,7 +95,6 @@ class WorkResult:
 
 def main() -> None:
     """Run the worker as a program. It reports problems only in its log."""
-    gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
             run(settings.database_url())

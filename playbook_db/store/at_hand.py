@@ -1,6 +1,6 @@
 """Open the database in a hook, and name the database's files.
 
-This module runs on Python 3.8 and later, and imports almost nothing. Opening never waits long and never migrates. The
+This module runs on Python 3.9 and later, and imports almost nothing. Opening never waits long and never migrates. The
 hook handles the driver's errors.
 """
 
@@ -178,32 +178,7 @@ def allow_writes(connection: "Connection") -> None:
 
 
 def driver() -> "Any":
-    """Return the C module of SQLite's driver. (`import sqlite3` takes four times as long.)"""
-    if "functools" in sys.modules:
-        import _sqlite3
+    """Return the C module of SQLite's driver. (`import sqlite3` takes longer.)"""
+    import _sqlite3
 
-        return _sqlite3
-    try:
-        return _driver_alone()
-    except Exception:  # another Python's driver may want more of functools
-        sys.modules.pop("_sqlite3", None)
-        import sqlite3
-
-        return sqlite3
-
-
-def _driver_alone() -> "Any":
-    """Import the driver without the slow `functools`, from which it needs only `lru_cache`."""
-    from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
-
-    class OnlyLruCache:
-        @staticmethod
-        def lru_cache(maxsize: int = 128) -> "Any":
-            return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
-
-    sys.modules["functools"] = OnlyLruCache  # type: ignore[assignment]
-    try:
-        import _sqlite3
-    finally:
-        del sys.modules["functools"]
     return _sqlite3

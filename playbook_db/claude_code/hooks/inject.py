@@ -8,6 +8,7 @@ question once. New lessons, failures and proposals are shown once: a small file 
 ones. The very first session is told that playbook is on.
 """
 
+import json
 import os
 import sys
 import time
@@ -128,8 +129,7 @@ def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, k
     if not event.session_id or not path:
         return
     values = {"project": key, "folder": folder, "transcript_path": path}
-    content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in values.items()])
-    session, start = event.session_id, f"{{{content}}}".encode("ascii")
+    session, start = event.session_id, json.dumps(values).encode("ascii")
     hook.attempt(lambda: spool.keep_start(session, start), "the session's start was not recorded")
 
 

@@ -5,6 +5,7 @@ needs the standard library only. A file is written whole or not at all. Its `kin
 is a job. If even the spool can't be written, the worker later finds the session by the record of its start.
 """
 
+import json
 import os
 import time
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 def keep(content: "Mapping[str, object]") -> str:
     """Write *content* to the spool and return the path of its file. Raises OSError if it can't be written."""
-    import json
-
     path = os.path.join(settings.spool_dir(), f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
     _write(path, json.dumps(content).encode("ascii"))
     return path
@@ -44,8 +43,6 @@ def keep_start(session_id: str, content: bytes) -> None:
 
 def read_start(session_id: str) -> "dict[str, str]":
     """Return the record of the session's start, or an empty one if there is none."""
-    import json  # late: the session's folder is rarely gone
-
     from playbook_db.projects import read_plain
 
     for suffix in (STARTED, ENDED):
