@@ -201,14 +201,13 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     return Report(where, tuple(problems), remedy if problems else None)
 
 
-def rebuild_search(url: str) -> bool:
-    """Rebuild the full-text index of the database at *url*. Return whether this SQLite can do that."""
+def rebuild_search(url: str) -> None:
+    """Rebuild the full-text index of the database at *url*. Raises DamagedError if that needs a repair."""
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
-            has_index = dialect_of(connection).rebuild_search(connection)
+            dialect_of(connection).rebuild_search(connection)
         store.tidy()
-        return has_index
 
 
 def _existing(url: str) -> str:

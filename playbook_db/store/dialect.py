@@ -59,10 +59,11 @@ class Dialect(Protocol):
         """Send the statements of the `with` block together. Read their answers only after the block."""
         return nullcontext()
 
-    def has_search(self, connection: Connection) -> bool: ...
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "Matching": ...
-    def beside_writes(self, connection: Connection) -> AbstractContextManager[Connection]: ...
-    def rebuild_search(self, connection: Connection) -> bool: ...
+    def optimize(self, connection: Connection) -> None:
+        return None
+
+    def rebuild_search(self, connection: Connection) -> None: ...
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]: ...
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
@@ -85,8 +86,7 @@ class Dialect(Protocol):
     def catch_up_search(self, connection: Connection) -> None:
         return None
 
-    def search_is_true(self, connection: Connection) -> bool:
-        return self.has_search(connection)
+    def search_is_true(self, connection: Connection) -> bool: ...
 
     def move_log(self, *, least_bytes: int = 1) -> None:
         return None

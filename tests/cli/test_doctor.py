@@ -65,10 +65,10 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
 @pytest.mark.parametrize(
     ("versions", "state", "told"),
     [
-        ("3.13.0 3.51.3 False", "note", "without FTS5"),
+        ("3.13.0 3.51.3 False", "broken", "without FTS5; 3.37 or later with FTS5 is needed"),
         ("3.13.0 3.51.2 True", "note", "can damage a database if two programs write to it"),
         ("3.13.0 3.51.3 True", "ok", "SQLite 3.51.3"),
-        ("3.9.0 3.36.0 True", "broken", "3.37 or later is needed"),
+        ("3.9.0 3.36.0 True", "broken", "3.37 or later with FTS5 is needed"),
     ],
 )
 def test_an_older_or_lesser_sqlite_is_told(

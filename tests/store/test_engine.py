@@ -217,53 +217,6 @@ def test_a_second_store_of_a_process_drops_no_locks_of_the_first(tmp_path: Path)
         assert path.with_name("playbook.db-wal").exists()
 
 
-class _HeldLock:
-    """A driver whose write lock others hold for *attempts* questions; a clock that only sleeps move."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.in_transaction = False
-        self.attempts = 0
-        self.longest: list[float] = []
-        self.now_s = 0.0
-        monkeypatch.setattr(dialect.time, "monotonic", lambda: self.now_s)
-        monkeypatch.setattr(dialect.time, "sleep", self._sleep)
-        monkeypatch.setattr(dialect.random, "uniform", lambda _, longest_s: longest_s)
-
-    def _sleep(self, seconds: float) -> None:
-        self.longest.append(seconds)
-        self.now_s += seconds
-
-    def execute(self, statement: str) -> None:
-        if statement == "BEGIN IMMEDIATE" and self.attempts:
-            self.attempts -= 1
-            error = sqlite3.OperationalError("database is locked")
-            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-            raise error
-        self.in_transaction = statement == "BEGIN IMMEDIATE"
-
-
-@pytest.mark.sqlite
-def test_a_crowd_asks_for_the_lock_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each question costs processor time. Who has waited twice as long as usual asks often again, and so does everybody
-    once the crowd has gone."""
-    database = dialect.SqliteDialect(str(tmp_path / "some.db"))
-    lock = _HeldLock(monkeypatch)
-
-    def begin(attempts: int) -> list[float]:
-        lock.attempts, lock.in_transaction, lock.longest = attempts, False, []
-        database._begin_to_write(lock, 60.0)  # type: ignore[arg-type]
-        return lock.longest
-
-    assert set(begin(100)) == {0.006}
-    usual_s = database._usual_wait_s
-    in_crowd = begin(40)
-    assert in_crowd[0] == usual_s / 4 > 5 * 0.006
-    assert sum(in_crowd[: in_crowd.index(0.006)]) >= 2 * usual_s
-    for _ in range(20):
-        begin(0)
-    assert begin(1) == [0.006]
-
-
 def test_a_known_answer_is_for_its_own_values(project: Project) -> None:
     """The same question about another point is asked."""
     edit.add(project, "say what was run")

@@ -307,7 +307,7 @@ def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
         assert maintenance.check(store) == [SEARCH_IS_WRONG]
         assert listing.search(Project(store, "/work/harbour"), "type")[0][0].points
 
-    assert maintenance.rebuild_search(str(owned.set(username="postgres")))
+    maintenance.rebuild_search(str(owned.set(username="postgres")))
 
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == []

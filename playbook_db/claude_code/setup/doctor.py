@@ -85,11 +85,10 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     state, remedy = OK, ""
     again = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
     number = tuple(map(int, sqlite.split(".")))
-    if number < (3, 37):
-        state, message, remedy = BROKEN, f"{message}; 3.37 or later is needed, which newer Pythons have", again
-    elif has_fts5 != "True":
-        lack = "without FTS5: prompts and errors get no points, and `playbook search` only finds parts of words"
-        state, message, remedy = NOTE, f"{message}, {lack}", again
+    if number < (3, 37) or has_fts5 != "True":
+        lack = "" if has_fts5 == "True" else " without FTS5"
+        message = f"{message}{lack}; 3.37 or later with FTS5 is needed, which newer Pythons have"
+        state, remedy = BROKEN, again
     elif number < (3, 51, 3):
         danger = "before 3.51.3, SQLite can damage a database if two programs write to it. playbook-db's own processes"
         advice = "avoid that. Let other programs only read it, as with `sqlite3 -readonly`, and keep backups"

@@ -67,16 +67,14 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
     execute = book.execute
-    should_ask = dialect.has_search(book.connection)
-    if should_ask:
-        with suppress(DatabaseError), dialect.savepoint(book.connection):
-            if not dialect.is_search_behind(book.connection):
-                matching = dialect.matching(book.connection, search_words.terms(question))
-                answers = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
-                return Searched(tuple(answers))
+    with suppress(DatabaseError), dialect.savepoint(book.connection):
+        if not dialect.is_search_behind(book.connection):
+            matching = dialect.matching(book.connection, search_words.terms(question))
+            answers = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
+            return Searched(tuple(answers))
     points = [StoredPoint(row) for row in execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
-    return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
+    return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=True)
 
 
 def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

@@ -250,7 +250,8 @@ class PostgresDialect(Dialect):
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         return driver_of(connection).together()
 
-    def has_search(self, connection: Connection) -> bool:
+    def search_is_true(self, connection: Connection) -> bool:
+        """Return whether the full-text index exists. The server keeps it up to date."""
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
@@ -270,19 +271,12 @@ class PostgresDialect(Dialect):
 
         return matching
 
-    @contextmanager
-    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Yield *connection* itself. An error in the `with` block doesn't end its transaction."""
-        with self.savepoint(connection):
-            yield connection
-
-    def rebuild_search(self, connection: Connection) -> bool:
+    def rebuild_search(self, connection: Connection) -> None:
         """Drop the full-text index and its functions, and create them again."""
         become_owner(connection)
         files = ("postgres/search.sql",)
         distributed.let_citus(connection)
         run(connection, *dropping_statements(files), *making_statements(files))
-        return True
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
         ((whole,),), tables = driver_of(connection).gather([(each, {}) for each in _SIZES])
