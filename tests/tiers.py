@@ -87,7 +87,6 @@ NIGHTLY = {
     "tests/store/test_query_costs.py::test_question_about_one_point_or_session_touches_its_own_rows": _LARGE,
     "tests/cli/test_git_merges.py": _GIT,
     "tests/store/test_alembic.py::test_autogenerate_gives_the_next_migration_and_it_can_be_applied": _TOOLS,
-    "tests/store/test_alembic.py::test_a_migration_that_is_written_by_hand_is_numbered_too": _TOOLS,
     "tests/services/test_maintenance.py::test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole": "torture",
     "tests/docs/test_sql.py::test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone": "the whole demo",
     "tests/learning/test_blind_sessions.py::test_what_gets_through_is_listed": "figures of trust",

@@ -19,7 +19,6 @@ from sqlalchemy.engine import URL
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import marked_version, usable_schema
 from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
@@ -41,8 +40,7 @@ _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _VERSION = """
 SELECT max(version_num) AS version,
-       to_regclass('skipped_operations') IS NOT NULL AS has_tables,
-       obj_description(to_regclass('alembic_version'), 'pg_class') AS oldest_program
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables
 FROM alembic_version
 """
 _FIND = "SELECT id FROM playbooks WHERE key = :key"
@@ -163,14 +161,8 @@ class PostgresDialect(Dialect):
         self._numbers = {key: numbers[0].id} if numbers else {}
         self._ahead = ahead, answers if self._numbers.get(key) == number else []
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
-            schema = int(there.version or 0)
-            window = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
-            return usable_schema(marked_version(schema, int(window[1]) if window else schema))
+            return int(there.version or 0)
         raise OtherProgramError(self.where)
-
-    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Record the *oldest_program* that may write to *version*. Alembic's table has the version itself."""
-        connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
@@ -330,11 +322,6 @@ def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # for functions
     for file in files:
         yield from _statements(file)
-
-
-def naming_oldest(version: int, program: int) -> str:
-    """Return the statement that records *program* as the oldest program that may write to the schema *version*."""
-    return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements(files: Sequence[str] = _FILES) -> Iterator[str]:

@@ -22,10 +22,10 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SchemaTooNewError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import hook_sql
 from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
 from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.hook_sql import ADD_HEAD
@@ -126,7 +126,7 @@ class SqliteDialect(Dialect):
             version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
-        return at_hand.usable_schema(version)
+        return int(version)
 
     def _version_at_rest(self) -> int | None:
         """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
@@ -145,12 +145,11 @@ class SqliteDialect(Dialect):
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
+        return int(version) if application == files.APPLICATION_ID else None
 
-    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Record the schema *version*, and the *oldest_program* that may write to it. `schema_version` reads both."""
-        marked = at_hand.marked_version(version, oldest_program)
-        connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
+    def mark_version(self, connection: Connection, version: int) -> None:
+        """Record the schema *version* in the file's header, for `schema_version`."""
+        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
     # Create and migrate the file.
@@ -363,9 +362,6 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
-        schema = connection.execute("PRAGMA user_version").fetchone()[0] % at_hand.WINDOW
-        if schema > at_hand.SCHEMA:  # a newer version may have other triggers
-            raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that is not from playbook-db and could change what is stored or shown: "
             f"{', '.join(foreign)}. Nothing was changed. If it is yours, drop it with sqlite3; else use another file."
