@@ -17,7 +17,7 @@ from playbook_db.errors import ArgumentError, MissingExtraError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
-    from playbook_db.services.reading.sources import Reads, ReadSource
+    from playbook_db.services.reading.sources import ReadSource
 
 EXACTLY = "exactly"  # the option of `init`, which makes a project of exactly the folder that it is given
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -173,14 +173,14 @@ def opened(
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
-    reads: "Reads | None" = None,
+    only_reads: bool = False,
 ) -> "Iterator[Project]":
     """Open the project that the options and the environment name. If they or the *names* of points choose the user's
     personal playbook, open that. Raises PointNotFoundError for an unknown name.
 
-    A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that only
-    *reads* gets the local copy. A mirror is updated before and after, unless *sync* is off. If the database is gone but
-    has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
+    A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that
+    *only_reads* gets the replica. A mirror is updated before and after, unless *sync* is off. If the database is gone
+    but has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
     *may_be_new*. Then the user is asked first if the folder doesn't look like a project.
     """
     url, folder = database_and_folder(names)
@@ -196,7 +196,13 @@ def opened(
             yield Project.of_user(store)
         return
     with open_project(
-        url, folder, sync=sync, begins_anew=begins_anew, is_own=is_own, reads=reads, notify=lambda line: notify([line])
+        url,
+        folder,
+        sync=sync,
+        begins_anew=begins_anew,
+        is_own=is_own,
+        only_reads=only_reads,
+        notify=lambda line: notify([line]),
     ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
         if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):

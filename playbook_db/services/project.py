@@ -4,7 +4,7 @@ The user's own playbook is a project without a folder.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,13 +15,12 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, hook_sql, quick_sql, urls
-from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store as Store
 from playbook_db.store.engine import open_store as open_store
 from playbook_db.store.engine import retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
 from playbook_db.store.quick_sql import ListedProject as ListedProject
-from playbook_db.store.team import memberships, patience
+from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership as Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
@@ -122,22 +121,20 @@ class Servers:
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
-    def opened(
-        self, url: str, *, key: str = "", ahead: Sequence[Question] = (), begins_anew: bool = False
-    ) -> Iterator[Store]:
-        """Open the database at *url*. `open_store` and `Store.is_current` explain the other parameters."""
+    def opened(self, url: str, *, begins_anew: bool = False) -> Iterator[Store]:
+        """Open the database at *url*. `open_store` explains *begins_anew*."""
         if settings.sqlite_file(url) is not None:
             with open_store(url, begins_anew=begins_anew) as store:
                 yield store
             return
         if url in self._away:
             raise self._away[url]
-        with patience.started():
-            if url in self._stores and not self._stores[url].is_current(key, ahead):
+        with time_limits.in_total():
+            if url in self._stores and not self._stores[url].is_current():
                 self._stores.pop(url).close()
             if url not in self._stores:
                 try:
-                    self._stores[url] = open_store(url, begins_anew=begins_anew, key=key)
+                    self._stores[url] = open_store(url, begins_anew=begins_anew)
                 except ServerAwayError as error:
                     self._away[url] = error
                     raise
@@ -148,11 +145,9 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
-    def of_team(
-        self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
-    ) -> AbstractContextManager[Store]:
+    def of_team(self, store: Store, membership: Membership) -> AbstractContextManager[Store]:
         """Open the team's database that the *membership* names. *store* is the user's own database."""
-        return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
+        return self.opened(with_kept_password(store, membership.url))
 
     def next_run(self) -> None:
         """Start a new run. Servers that couldn't be reached are asked again."""

@@ -184,9 +184,6 @@ class Book:
         self.connection, self.project = connection, project
         self.execute, self.playbook_id = connection.execute, project.id
 
-    def foresee(self, *questions: object) -> None:
-        """Do nothing: a file needs no round trips."""
-
 
 def place_of(execute: "Callable[[str, dict[str, Any]], Any]", folder: str) -> "tuple[str, str]":
     """Return the folder of the project to which *folder* belongs, as `projects.project_of` explains, and its key."""

@@ -26,15 +26,13 @@ def ensure_current(url: str) -> str | None:
         return bring_to_schema(url, dialect, by_hand=True)
 
 
-def bring_to_schema(
-    url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
-) -> str | None:
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
     """Create or migrate the database at *url* if needed. Return the path of the backup, or None if no backup was made.
 
     A missing database that has backups is created only if it *begins_anew*. A shared database is migrated only
     *by_hand*. Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
-    version = _version(dialect, key)
+    version = _version(dialect)
     if version and begins_anew:
         raise errors.DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
     if version == SCHEMA:
@@ -253,8 +251,8 @@ def migrations_folder() -> str:
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
-def _version(dialect: Dialect, key: str = "") -> int | None:
-    version = dialect.schema_version(key)
+def _version(dialect: Dialect) -> int | None:
+    version = dialect.schema_version()
     refuse_newer(dialect.where, version or 0)
     return version
 

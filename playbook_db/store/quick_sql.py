@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
 
-    Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its parameters
     Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
 
     class Reader(Protocol):
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
         playbook_id: int
 
         def execute(self, statement: str, values: Mapping[str, Any]) -> Any: ...
-        def foresee(self, *questions: Question) -> None: ...
 
 
 LIVE_POINTS = f"""

@@ -15,7 +15,7 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, engine, quick_sql
+from playbook_db.store import at_hand, engine
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite import dialect, files
 from tests.databases import put_empty_database
@@ -262,12 +262,3 @@ def test_a_crowd_asks_for_the_lock_less_often(tmp_path: Path, monkeypatch: pytes
     for _ in range(20):
         begin(0)
     assert begin(1) == [0.006]
-
-
-def test_a_known_answer_is_for_its_own_values(project: Project) -> None:
-    """The same question about another point is asked."""
-    edit.add(project, "say what was run")
-    known = project.store.knowing({quick_sql.POINT_ID: ({"name": "oth-001"}, [(99,)])})
-    with known.read(project.key) as book:
-        assert quick_sql.point_id(book, "oth-001") == 99
-        assert quick_sql.point_id(book, "oth-002") is None

@@ -252,7 +252,7 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
 def test_a_connection_that_was_closed_in_a_transaction_is_not_used_again(url: str) -> None:
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
-        with store.snapshot() as connection:
+        with pytest.raises(ServerAwayError), store.snapshot() as connection:
             driver_of(connection).close()
 
         assert [listed.key for listed in list_projects(store)] == ["/work/harbour"]

@@ -27,7 +27,7 @@ from playbook_db.cli.output import (
 )
 from playbook_db.domain.sections import section_named
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads, sources
+from playbook_db.services.reading import quick_reads
 from playbook_db.store.quick_sql import PointRecord
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def _from_history(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out inside a session of Claude Code"])
-    with opened(reads=sources.HISTORY) as project:
+    with opened(only_reads=True) as project:
         return listing.search_history(project, question, proposed=not in_session)
 
 

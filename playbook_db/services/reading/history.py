@@ -16,7 +16,6 @@ from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError,
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.services.reading.sources import HISTORY, Reads
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import log_queries, statistics
 from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
@@ -143,13 +142,6 @@ def revision_page(project: Project, text: str, *, before: int, most: int) -> Rev
     """Return the revision *text* with one page of its changes (see `read_revision`). Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
-
-
-def reads_in_full(name: str) -> Reads:
-    """Return the questions about the point *name* that `point_in_full` asks a team's database."""
-    of_point = quick_sql.POINT_ID, quick_sql.POINT, quick_sql.EXTRA, quick_sql.LIFESPAN, log_queries.USE_OF_POINT
-    beside = ((each, {"name": name, "most": _CITATIONS}) for each in (*of_point, statistics.CITATIONS))
-    return Reads(beside=(*HISTORY.beside, *beside))
 
 
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:

@@ -7,7 +7,7 @@ from playbook_db import projects
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
 from playbook_db.services.reading import sources
-from playbook_db.services.reading.sources import MARKED_POINTS, POINTS, ReadSource
+from playbook_db.services.reading.sources import ReadSource
 from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.hook_sql import Book
 
@@ -29,7 +29,7 @@ _MOST_REVISIONS = 100  # in a log that is read at once
 
 def listing(source: ReadSource) -> "Listing":
     """Return the live points in the playbook's order, and their marks (such as `pinned`) by name."""
-    return sources.read(source, list_in, reads=MARKED_POINTS)
+    return sources.read(source, list_in, or_replica=True)
 
 
 def list_in(book: "quick_sql.Reader") -> "Listing":
@@ -49,7 +49,7 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
             notify(str(listing.DAMAGED))
         return [each.points for each in searched], marks
 
-    return sources.read(source, lambda book: search_in(book, *questions), in_full, reads=MARKED_POINTS)
+    return sources.read(source, lambda book: search_in(book, *questions), in_full, or_replica=True)
 
 
 def search_in(book: Book, *questions: str) -> "Hits":
@@ -60,7 +60,7 @@ def search_in(book: Book, *questions: str) -> "Hits":
 
 def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, quick_sql.Retirement]]":
     """Return the retired points, most recent first."""
-    return sources.read(source, quick_sql.retired_points, reads=POINTS)
+    return sources.read(source, quick_sql.retired_points, or_replica=True)
 
 
 def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDetails":
@@ -78,9 +78,7 @@ def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDeta
 
     from playbook_db.domain.times import revision_number  # late: few commands come here
 
-    is_point = revision_number(name) is None
-    reads = sources.Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),)) if is_point else None
-    return sources.read(source, query, reads=reads)
+    return sources.read(source, query, or_replica=revision_number(name) is None)
 
 
 def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
@@ -129,7 +127,7 @@ def prompt(source: ReadSource) -> str:
 
         return import_export.prompt(project)
 
-    return sources.read(source, quick, in_full, reads=POINTS)
+    return sources.read(source, quick, in_full, or_replica=True)
 
 
 def _with_users(book: Book, source: ReadSource) -> list[Book]:

@@ -17,23 +17,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from playbook_db.services.project import Project
-    from playbook_db.store.dialect import Question
 
 T = TypeVar("T")
 _WAIT_S = 0.05  # for a locked file; the open project waits longer
-
-
-class Reads(NamedTuple):
-    """The parts of a team's playbook that a command reads. If it reads only the `points`, a current replica is enough.
-    The questions `beside` are always sent to the server."""
-
-    points: bool = False
-    beside: "tuple[Question, ...]" = ()
-
-
-HISTORY = Reads(beside=((quick_sql.HEAD, {}), (quick_sql.STORED, {}), (hook_sql.PROPOSALS_WAITING, {})))
-POINTS = Reads(points=True)
-MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 
 
 class ReadSource(NamedTuple):
@@ -52,18 +38,19 @@ def read(
     *,
     sync: bool = True,
     is_own: bool = False,
-    reads: Reads | None = None,
+    or_replica: bool = False,
 ) -> T:
     """Run *query* on the database file, and return the result. If the file is not enough, open the project, and call
     *in_full* or run *query* there.
 
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
-    *reads* a team's playbook may come from the replica. Raises the errors of `open_project`.
+    *or_replica* a team's playbook may come from the replica if the server can't be reached. Raises the errors of
+    `open_project`.
     """
     answer = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
     if answer is not None:
         return answer
-    with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
+    with source.opened(sync=sync, is_own=is_own, only_reads=or_replica) as project:
         if in_full is not None:
             return in_full(project)
         with project.store.read(project.key) as book:

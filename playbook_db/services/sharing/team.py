@@ -17,7 +17,7 @@ from playbook_db.services.project import Project, Servers, find_membership, pass
 from playbook_db.store import at_hand, jobs, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
-from playbook_db.store.team import memberships, patience, replica
+from playbook_db.store.team import memberships, replica, time_limits
 from playbook_db.store.team.memberships import Member, Membership
 
 _SENT_AT_ONCE = 200  # showings, in one transaction
@@ -46,7 +46,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
-        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
+        with time_limits.at_most(time_limits.REPLICA_S), _server(own, membership) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
@@ -77,7 +77,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
 
 
 def _server(own: Project, membership: Membership) -> Store:
-    return open_store(with_kept_password(own.store, membership.url), key=membership.name)
+    return open_store(with_kept_password(own.store, membership.url))
 
 
 def require(own: Project) -> Membership:
@@ -185,7 +185,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     if not asks:
         return status
     try:
-        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
+        with time_limits.at_most(time_limits.REPLICA_S), _server(own, membership) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
                 status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)

@@ -16,7 +16,7 @@ from playbook_db.store.quick_sql import LAST_REVISION, rows
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Question, Reader
+    from playbook_db.store.quick_sql import Reader
 
 _CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c
@@ -190,10 +190,7 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
-    beside = [(each, page) for each in (_VOTES_COUNT, _VOTES, _SKIPPED, _REFLECTIONS)]
-    revisions = (
-        read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1, beside=beside) if number else []
-    )
+    revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
     if not revisions:
         ((last,),) = rows(book, LAST_REVISION)
         raise RevisionNotFoundError(text.strip(), last)
@@ -242,8 +239,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     if point_id is None:
         return None
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _RECENT)]
-    revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
+    revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
         span = {"oldest": revisions[-1].number, "newest": revisions[0].number}

@@ -15,7 +15,7 @@ from playbook_db.domain.playbook import KeyPoint, exact_phrases
 from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store import quick_sql
-from playbook_db.store.dialect import Answers, Question, dialect_of
+from playbook_db.store.dialect import dialect_of
 
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
@@ -36,7 +36,6 @@ class PlaybookRows:
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
         self.playbook_id = playbook_id
-        self._answers: Answers = connection.get_execution_options().get("answers", {})
 
     @functools.cached_property
     def _head(self) -> Any:
@@ -48,19 +47,8 @@ class PlaybookRows:
         return (self._head and self._head.number) or 0
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Return the rows of *statement*, which is run unless its answer is already known."""
-        expected, answer = self._answers.get(statement, (None, ()))
-        if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
-            return answer
+        """Return the rows of *statement*."""
         return self.connection.execute(_statement(statement), values)
-
-    def foresee(self, *questions: Question) -> None:
-        """Send *questions* to a server in one round trip. `execute` then returns the stored answers."""
-        dialect = dialect_of(self.connection)
-        if dialect.is_shared:
-            answers = dialect.gather(self.connection, self.playbook_id, questions)
-            known = {statement: (values, rows) for (statement, values), rows in zip(questions, answers, strict=True)}
-            self._answers = {**self._answers, **known}
 
     def actor(self, name: str | None = None) -> str:
         """Return the actor of a revision: *name*, by default the user. In a shared database the actor is the member."""

@@ -158,15 +158,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     """
 
     def __init__(
-        self, connection: Connection, key: str, *, now: datetime | None = None, locked: tuple[int, Any] | None = None
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: int | None = None
     ) -> None:
-        known, row = locked or (dialect_of(connection).known_number(key), None)
-        playbook_id = known or connection.execute(_FIND, {"project_key": key}).scalar() or 0
-        super().__init__(connection, playbook_id)
+        super().__init__(connection, locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0)
         self.key = key
         self.is_users = is_users(key)
-        if row:
-            self._head = row
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
         self._last_position: int | None = None  # if known
@@ -175,15 +171,12 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """Return the playbook *key*, created if needed. Lock it against other writers until the transaction ends."""
         dialect = dialect_of(connection)
-        known = dialect.known_number(key)
-        if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
-            return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another process may be creating it at this moment
             kind, time = "user" if is_users(key) else "project", timestamp(now or datetime.now(UTC))
             connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": time})
             locked = dialect.lock_playbook(connection, key)
-        return cls(connection, key, now=now, locked=(locked or 0, None))
+        return cls(connection, key, now=now, locked=locked or 0)
 
     @cached_property
     def header(self) -> Header:
@@ -330,10 +323,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned point doesn't rest."""
-        with dialect_of(self.connection).pipeline(self.connection):
-            self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
-            if is_pinned:
-                self.note_use([name])
+        self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
+        if is_pinned:
+            self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
         """Return the revision that added each live or retired point, by name."""

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
@@ -29,7 +28,7 @@ from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
-from playbook_db.store.dialect import Dialect, Question
+from playbook_db.store.dialect import Dialect
 from playbook_db.store.hook_sql import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
@@ -98,21 +97,13 @@ class SqliteDialect(Dialect):
 
         return engine
 
-    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Return the rows for each of *questions* about the playbook *key*. One transaction reads them all."""
-        with self.explained(), readers.connect() as connection:
-            connection.begin()
-            number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
-            of = {"playbook_id": number}
-            return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
-
     def explained(self) -> AbstractContextManager[None]:
         """Translate the driver's errors into errors of `playbook_db`."""
         return files.explained(self.where)
 
     # The schema of the file.
 
-    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
+    def schema_version(self) -> int | None:
         """Return the schema of the database: 0 for an empty file, None if there is no file. Raises OtherProgramError,
         or DamagedError if the file is not an SQLite database."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):

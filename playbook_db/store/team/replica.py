@@ -18,8 +18,8 @@ from sqlalchemy.pool import StaticPool
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
 from playbook_db.store import at_hand, quick_sql
-from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store
+from playbook_db.store.quick_sql import rows
 from playbook_db.store.sqlite import files as sqlite_files
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
@@ -69,7 +69,6 @@ SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND 
 UNION ALL
 SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
-COMPARED: tuple[Question, ...] = ((_LAST, {}), (_MARKED, {}))  # the first questions of `compare`
 
 
 def _all(table: Table, where: str = "playbook_id = :playbook_id") -> str:
@@ -97,8 +96,8 @@ Rows = dict[Table, list[dict[str, Any]]]
 
 def read(server: Store, key: str) -> Rows:
     """Read the rows of a replica from the playbook *key* in the database *server*."""
-    answers = server.ask(key, *((question, {}) for question in _READ.values()))
-    return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
+    with server.read(key) as book:
+        return {table: [_row(table, row) for row in rows(book, question)] for table, question in _READ.items()}
 
 
 def _row(table: Table, row: Any) -> dict[str, Any]:
@@ -138,13 +137,12 @@ class State:
     marked: tuple[tuple[int, int, int], ...]
 
 
-def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Return whether a replica in the state *here* is up to date with the playbook *key* in the database *server*. Also
-    return the answers to the questions *beside*."""
-    last, marked, *answers = server.ask(key, *COMPARED, *beside)
-    revision = tuple(last[0]) if last else (0, None)
-    known = here and (here.revision, here.time, here.marked)
-    return bool(last) and known == (*revision, tuple(map(tuple, marked))), answers
+def is_current(server: Store, key: str, here: State | None) -> bool:
+    """Return whether a replica in the state *here* is up to date with the playbook *key* in the database *server*."""
+    with server.read(key) as book:
+        last = next(iter(rows(book, _LAST)), None)
+        marked = tuple(map(tuple, rows(book, _MARKED)))
+    return here is not None and last is not None and (here.revision, here.time, here.marked) == (*last, marked)
 
 
 def state(path: str, key: str) -> State | None:
