@@ -94,7 +94,7 @@ class Member:
         """The texts that his sessions may be shown."""
         connection = at_hand.open_replica(str(self.replica))
         try:
-            project = hook_sql.find_project(connection, self.membership().name)
+            project = hook_sql.find_project(connection.execute, self.membership().name)
             points = quick_sql.live_points(hook_sql.Book(connection, project)) if project else []
             return [point.text for point in points]
         finally:

@@ -63,8 +63,8 @@ def _candidates(
             shown.setdefault((source, point.id), f"shown with the {moment}")
         candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
-        resting = {number for (number,) in book.execute(hook_sql.RESTING, {"playbook_id": book.project.id})}
-        for point, score in hook_sql.search(book.execute, book.project.id, book.project.live_points, text):
+        resting = {number for (number,) in hook_sql.rows(book, hook_sql.RESTING)}
+        for point, score in hook_sql.search(book, text):
             needed = search_words.stretched(search_words.least_fitting(terms), point.text)
             why = "names neither it nor its code" if name == remind.FILE else f"{score:.2f} of {needed:.2f}"
             reason = "rests" if point.id in resting else f"doesn't fit enough: {why}"

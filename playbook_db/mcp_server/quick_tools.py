@@ -52,7 +52,7 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
         if result is None:
             return None
         (of_playbook,), _ = result
-        hits += of_playbook
+        hits += of_playbook.points
     points = [point for point, _ in sorted(hits, key=lambda hit: hit[1], reverse=True)[:limit]]
     return answers.hits_answer(question, points), [point.name for point in points]
 

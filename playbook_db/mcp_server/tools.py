@@ -133,7 +133,7 @@ class PlaybookTools:
         """Find key points by what they say, the best answer first. The question can be any text: a task, the message
         of an error, a file's name. Also looks into the user's own playbook (names such as upat-001)."""
         with self.opened() as (project, notes):
-            searched, *_ = answers = [listing.search(each, question)[0][0] for each in project.playbooks()]
+            searched, *_ = answers = [listing.search(each, question) for each in project.playbooks()]
             points = sorted(
                 (point for each in answers for point in each.points), key=lambda each: each[1], reverse=True
             )

@@ -71,10 +71,16 @@ def distribute(url: str) -> tuple[int, int, bool]:
     """Distribute the playbooks in the database at *url* over the servers that Citus knows. Return the number of
     servers, the number of parts, and whether anything was distributed. Raises DatabaseError."""
     dialect = dialect_for(url)
-    if dialect.is_shared:
-        migrate.require_current(url)
+    if not dialect.is_shared:
+        raise DatabaseError(
+            f"{dialect.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed. Name "
+            "such a database with --db. To copy this file into that database, run: playbook db transfer"
+        )
+    migrate.require_current(url)
+    from playbook_db.store.postgres import distributed
+
     with closing(dialect):
-        return dialect.distribute()
+        return distributed.distribute(dialect)
 
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:

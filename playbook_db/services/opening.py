@@ -181,7 +181,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> tuple[str, str]:
         old.rename(new_key.partition(projects.OTHER)[0])
         old.set_identity(*here)
         known = old.mirror(projects.mirror_path(new_key))
-        if there - {known and known.sha256} and old.stored().mirror != "off":
+        if there - {known and known.sha256} and old.project.mirror != "off":
             old.set_mirror_state("undecided")
     return old_key, new_key.partition(projects.OTHER)[0]
 

@@ -5,7 +5,7 @@ The user's own playbook is a project without a folder.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Self
@@ -17,8 +17,10 @@ from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, hook_sql, quick_sql, urls
 from playbook_db.store.engine import Store as Store
 from playbook_db.store.engine import open_store as open_store
-from playbook_db.store.engine import retry_on_conflict, runner_of
+from playbook_db.store.engine import retry_on_conflict
+from playbook_db.store.engine import runner_of as runner_of
 from playbook_db.store.playbook import repository
+from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import ListedProject as ListedProject
 from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership as Membership
@@ -80,6 +82,12 @@ class Project:
     def playbooks(self) -> "list[Project]":
         """Return the playbooks whose points this project's sessions see: the project's own, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
+
+    @contextmanager
+    def reading(self) -> "Iterator[list[PlaybookRepository]]":
+        """Open the `playbooks` for reading."""
+        with ExitStack() as stack:
+            yield [stack.enter_context(each.store.read(each.key)) for each in self.playbooks()]
 
     def with_point(self, name: str) -> "Project":
         """Return the user's own playbook if *name* is a name there, such as `upat-001`. Otherwise return this one."""
@@ -207,7 +215,7 @@ def read_users(store: Store) -> ListedProject:
     """Return the entry of the user's own playbook for a list of projects. *store* is the user's own database."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
-        stored = book.stored()
+        stored = book.project
         return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
 
 

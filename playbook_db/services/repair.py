@@ -109,7 +109,7 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
     with store.write(key, dry_run=dry_run) as book:
         history, live = book.at(book.revision).by_name, book.playbook().by_name
         others = [name for name in {**live, **history} if history.get(name) != live.get(name) or (key, name) in ranks]
-        is_counted = book.stored().live_points == len(live)
+        is_counted = book.project.live_points == len(live)
         if not others and is_counted and not store_check.check_history(key, book.connection):
             return None
         for name in others:

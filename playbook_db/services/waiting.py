@@ -10,10 +10,7 @@ from playbook_db.store import hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
+    from playbook_db.store.hook_sql import Execute
 
 
 class Waiting:

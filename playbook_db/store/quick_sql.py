@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.projects import as_path, has_folder
-from playbook_db.store.hook_sql import IS_IGNORED, POINT_COLUMNS, PROJECT, StoredPoint, StoredProject, find_project
+from playbook_db.store.hook_sql import (
+    IS_IGNORED,
+    POINT_COLUMNS,
+    PROJECT,
+    StoredPoint,
+    StoredProject,
+    find_project,
+    rows,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Collection, Iterable, Sequence
 
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
-
-    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
-
-    class Reader(Protocol):
-        """A playbook to read from: a `hook_sql.Book` or a `PlaybookRepository`."""
-
-        playbook_id: int
-
-        def execute(self, statement: str, values: Mapping[str, Any]) -> Any: ...
+    from playbook_db.store.hook_sql import Execute, Reader
 
 
 LIVE_POINTS = f"""
@@ -353,7 +352,7 @@ class PointRecord(NamedTuple):
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
     """Return the team's playbook *name* in its replica, or None if the replica lacks it or is damaged. This reads the
     whole file."""
-    project = find_project(connection, name)
+    project = find_project(connection.execute, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
 
@@ -398,7 +397,7 @@ def projects(execute: "Execute") -> "list[ListedProject]":
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
-def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
+def waiting(book: "Reader") -> "list[ReviewItem]":
     """Return the proposals that wait for a person, oldest first, each with the live points that it names."""
     import json  # late: few commands need it
 
@@ -411,7 +410,7 @@ def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
         name: KeyPoint(name, text, SLUG_SECTIONS[slug], *counters)
         for name, text, slug, *counters in (rows(book, LIVE_POINTS_NAMED, names=names) if proposals else ())
     }
-    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), is_users) for each in proposals]
+    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), book.is_users) for each in proposals]
 
 
 def point_id(book: "Reader", name: str) -> "int | None":
@@ -465,8 +464,3 @@ def revisions_named(book: "Reader", times: "Collection[str] | None" = None) -> "
     by_time = rows(book, _TIMES) if times is None else rows(book, NAMED_BY_TIME, times=json.dumps(sorted(times)))
     by_header = (each for each in headers if isinstance(each[0], str) and (times is None or each[0] in times))
     return sorted([*map(tuple, by_time), *by_header], key=lambda each: each[1])
-
-
-def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
-    """Run *statement* on *book*, and return the rows. `:playbook_id` is bound to the number of *book*."""
-    return book.execute(statement, {"playbook_id": book.playbook_id, **values})

@@ -642,7 +642,8 @@ def test_what_one_member_pins_comes_first_in_everybodys_sessions(
 def _first_shown(member: Member) -> str:
     """The point that comes first in the member's sessions."""
     with closing(at_hand.open_replica(str(member.replica))) as connection:
-        project = hook_sql.find_project(connection, NAME)
+        project = hook_sql.find_project(connection.execute, NAME)
         assert project is not None
-        _, [shown] = prompt_text.compose("{key_points}", [hook_sql.ranked_points(connection.execute, project)])
+        book = hook_sql.Book(connection, project)
+        _, [shown] = prompt_text.compose("{key_points}", [hook_sql.ranked_points(book)])
         return shown[0].name

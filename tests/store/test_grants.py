@@ -305,13 +305,13 @@ def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
         shell.execute("DROP INDEX ix_key_points_search")
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == [SEARCH_IS_WRONG]
-        assert listing.search(Project(store, "/work/harbour"), "type")[0][0].points
+        assert listing.search(Project(store, "/work/harbour"), "type").points
 
     assert maintenance.rebuild_search(str(owned.set(username="postgres")))
 
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == []
-        assert listing.search(Project(store, "/work/harbour"), "types")[0][0].points
+        assert listing.search(Project(store, "/work/harbour"), "types").points
 
 
 def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -16,8 +16,10 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import sql as sql_service
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
+from playbook_db.store.hook_sql import Book, StoredProject
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
+_FIRST = StoredProject((1, "/first", 0, "off", POINTS, REVISIONS, "", None))  # as `learned_points` needs it
 QUESTIONS = {question.title: question.sql for question in sql_service.parse_questions(sql_service.read_docs())}
 OF_POINT = (
     "history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "use_by_event", "lineage",
@@ -199,7 +201,7 @@ def test_what_was_learned_since_is_read_from_the_newest_point_on(connection: sql
     answers = []
     for since in (0, REVISIONS - 100):
         steps.append(0)
-        answers.append(hook_sql.learned_points(connection, 1, since=since))
+        answers.append(hook_sql.learned_points(Book(connection, _FIRST), since=since))
     connection.set_progress_handler(None, 0)
 
     assert len(answers[0]) > len(answers[1]) > 0
@@ -217,6 +219,6 @@ def test_the_line_at_a_start_looks_at_no_more_than_the_newest_points() -> None:
                 read.append(number)
                 yield 7, f"oth-{number}", "advice", number % 2 == 0
 
-    points = hook_sql.learned_points(cast(Any, Large()), 1, since=0)
+    points = hook_sql.learned_points(Book(Large(), _FIRST), since=0)
 
     assert (len(points), points[0], len(read)) == (hook_sql.MOST_NEW // 2, ("oth-0", "advice"), hook_sql.MOST_NEW + 1)

@@ -94,7 +94,7 @@ def test_a_session_that_learned_the_same_again_raises_a_point_a_little(project: 
 def order(project: Project) -> list[str]:
     """The names of the points by rank."""
     with project.store.read(project.key) as book:
-        return [point.name for point in book.ranked_points()]
+        return [point.name for point in map(hook_sql.StoredPoint, hook_sql.rows(book, hook_sql.RANKED_POINTS))]
 
 
 def rank_of(raw: Any, name: str) -> float:

@@ -113,7 +113,7 @@ def text_of(name: str, folder: str, *, closes: bool = False) -> "str | None":
     try:
         sources = remind.sources(connection, path, folder)
         for source in sources:
-            text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
+            text = hook_sql.named(source.book, name)
             if text is not None:
                 from playbook_db.domain import prompt_text  # late, as above
 

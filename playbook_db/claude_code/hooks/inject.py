@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import NoReturn
 
-    from playbook_db.services.waiting import Execute
-    from playbook_db.store.hook_sql import Book
+    from playbook_db.store.hook_sql import Book, Execute
 
     Line = tuple[str, Callable[[], object]]  # a text, and what records that it was shown; it may raise OSError
 
@@ -74,13 +73,13 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
             connection = at_hand.connect(path, wait_s=_WAIT_S)
             execute = connection.execute
             place, key = hook_sql.place_of(execute, folder)
-            project = hook_sql.find_project(connection, key)
+            project = hook_sql.find_project(execute, key)
             book = shown = hook_sql.Book(connection, project) if project is not None else None
             is_ignored = project.is_ignored if project else hook_sql.is_ignored(execute, key)
-            if project is not None and not is_ignored:
-                work_waits = work_waits or hook_sql.has_due_job(connection, project.id, now=hook_runner.timestamp())
+            if project is not None and book is not None and not is_ignored:
+                work_waits = work_waits or hook_sql.has_due_job(book, now=hook_runner.timestamp())
                 if project.team_name is None:
-                    work_waits = work_waits or _has_mirror_changed(connection, project, place)
+                    work_waits = work_waits or _has_mirror_changed(book, place)
                 else:
                     replica = at_hand.replica_of(path, project.id)
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
@@ -153,16 +152,16 @@ def _is_set_up_missing() -> bool:
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
-def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
+def _has_mirror_changed(book: "Book", folder: str) -> bool:
     """Return whether the project's mirror has changed since the last sync."""
-    if project.mirror not in ("on", "found"):
+    if book.project.mirror not in ("on", "found"):
         return False
     path = projects.mirror_path(folder)
     try:
         status = os.stat(path)
     except OSError:
-        return project.mirror == "on"
-    known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
+        return book.project.mirror == "on"
+    known = hook_sql.mirror_file(book, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 
@@ -260,11 +259,9 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     except OSError:
         before = []
     learned_to, failed_to, *proposals_to = [*before, "", "", "", ""][:4]
-    connection, project = shown.connection, shown.project
-    proposals = (
-        hook_sql.proposals_waiting(connection, project.key),
-        hook_sql.proposals_waiting(book.connection, projects.USER_KEY),
-    )
+    project, users = shown.project, hook_sql.find_project(book.execute, projects.USER_KEY)
+    playbooks = [shown, *([hook_sql.Book(book.connection, users)] if users else [])]
+    proposals = [*map(hook_sql.proposals_waiting, playbooks), (0, 0)][:2]
     shown_to = [int(number) if number.isdigit() else 0 for number in proposals_to]
     newest = list(map(max, shown_to, [last for _, last in proposals]))
     marks = [str(project.revision), max([failed_to, *failures]), *map(str, newest)]
@@ -273,7 +270,7 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     if book.project.team_name and not before:
         learned_to, failed_to = marks[:2]
     since = int(learned_to) if learned_to.isdigit() else 0
-    points = hook_sql.learned_points(connection, project.id, since=since)
+    points = hook_sql.learned_points(shown, since=since)
     waiting = sum([count for count, _ in proposals]) if newest != shown_to else 0
     parts = []
     if points:

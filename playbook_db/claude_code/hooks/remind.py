@@ -128,11 +128,10 @@ def matches(
     names = touched.defined_in(os.path.join(folder, text)) if name == FILE and books else []
     scored: list[tuple[float, showing.Source, hook_sql.StoredPoint]] = []
     for each, book in books:
-        execute, number, live = book.execute, book.project.id, book.project.live_points
         if name == FILE:
-            points = hook_sql.about_file(execute, number, text, names)
+            points = hook_sql.about_file(book, text, names)
         else:
-            points = hook_sql.fitting(execute, number, live, terms, strongly=name == FAILURE)
+            points = hook_sql.fitting(book, terms, strongly=name == FAILURE)
         scored += [(score, each, point) for point, score in points]
     scored.sort(key=lambda each: -each[0])
     if scored and name in _MOST_BY_WORDS:
@@ -140,7 +139,7 @@ def matches(
 
         if names := code_names.shared(text, [point.text for _, _, point in scored]):
             for each, book in books:
-                scored += [(0.0, each, point) for point, _ in hook_sql.with_names(book.execute, book.project.id, names)]
+                scored += [(0.0, each, point) for point, _ in hook_sql.with_names(book, names)]
     return scored
 
 
@@ -173,7 +172,7 @@ def _is_wanted(event: hook_runner.Event, folder: str) -> bool:
 def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
     """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
     _, key = hook_sql.place_of(connection.execute, folder)
-    project = hook_sql.find_project(connection, key)
+    project = hook_sql.find_project(connection.execute, key)
     if project.is_ignored if project else hook_sql.is_ignored(connection.execute, key):
         return []
     book = shown = Book(connection, project) if project is not None else None
@@ -273,8 +272,8 @@ def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int],
     known: set[int] = set()
     if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
         return known, 0
-    execute, project = source.home.connection.execute, source.home.project
-    rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
+    home = source.home
+    rows = hook_sql.shown_to(home, event.session_id, by_team=home.project.team_name is not None)
     is_error, is_file = event.hook_event_name == FAILURE, event.hook_event_name == FILE
     repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
     at_moments: list[int] = []
@@ -295,5 +294,5 @@ def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int],
         known |= at_errors
     if not at_moments:
         return known, 0
-    units = hook_sql.text_units(source.book.connection.execute, source.book.project.id, at_moments)
+    units = hook_sql.text_units(source.book, at_moments)
     return known, units + len(at_moments) * _AROUND_UNITS

@@ -50,7 +50,7 @@ def sources(connection: "at_hand.Connection", home: "Book | None", shown: "Book 
 
     *home* is the project's own playbook. *shown* replaces it if the project has a team.
     """
-    of_user = hook_sql.find_project(connection, projects.USER_KEY)
+    of_user = hook_sql.find_project(connection.execute, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
     books = ((home, shown), (users, users))
     return [Source(home, book) for home, book in books if home is not None and book is not None]
@@ -62,7 +62,7 @@ def of_team(replica: str, name: str) -> "Book | None":
     if not os.path.exists(replica):
         return None
     connection = at_hand.open_replica(replica)
-    project = hook_sql.find_project(connection, name)
+    project = hook_sql.find_project(connection.execute, name)
     if project is None:
         connection.close()
         return None
@@ -79,10 +79,7 @@ def compose(sources: "Sequence[Source]", *, limit_units: "int | None" = None) ->
     from playbook_db.services import templates
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
-    ranked = [
-        hook_sql.ranked_points(each.book.execute, each.book.project, is_users=projects.is_users(each.home.project.key))
-        for each in sources
-    ]
+    ranked = [hook_sql.ranked_points(each.book) for each in sources]
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
     return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
 

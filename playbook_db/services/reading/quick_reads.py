@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from playbook_db import projects
-from playbook_db.domain import prompt_text
-from playbook_db.services import templates
+from playbook_db.services import session_text
 from playbook_db.services.reading import sources
 from playbook_db.services.reading.sources import ReadSource
 from playbook_db.store import at_hand, hook_sql, quick_sql
@@ -15,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from playbook_db.domain.proposals import ReviewItem
-    from playbook_db.services.project import Project
-    from playbook_db.store.hook_sql import StoredPoint
+    from playbook_db.store.hook_sql import Reader, Searched, SearchReader, StoredPoint
     from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
     from playbook_db.store.revision_log import LoggedRevision
     from playbook_db.store.upkeep.backup_list import Backup
@@ -32,7 +29,7 @@ def listing(source: ReadSource) -> "Listing":
     return sources.read(source, list_in, or_replica=True)
 
 
-def list_in(book: "quick_sql.Reader") -> "Listing":
+def list_in(book: "Reader") -> "Listing":
     """Return the live points of *book* and their marks, in the form that `listing` returns."""
     return quick_sql.live_points(book), quick_sql.marks(book)
 
@@ -40,22 +37,18 @@ def list_in(book: "quick_sql.Reader") -> "Listing":
 def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
     """Return the live points that match each of *questions*, with scores, best first. Also return the points' marks by
     name. Call *notify* if the full-text index can't be used."""
-
-    def in_full(project: "Project") -> "Hits":
+    answers, marks = sources.read(source, lambda book: search_in(book, *questions), or_replica=True)
+    if any(each.is_damaged for each in answers):
         from playbook_db.services.reading import listing
 
-        searched, marks = listing.search(project, *questions)
-        if any(each.is_damaged for each in searched):
-            notify(str(listing.DAMAGED))
-        return [each.points for each in searched], marks
-
-    return sources.read(source, lambda book: search_in(book, *questions), in_full, or_replica=True)
+        notify(str(listing.DAMAGED))
+    return [each.points for each in answers], marks
 
 
-def search_in(book: Book, *questions: str) -> "Hits":
-    """Search the database file, and return the same as `search`. Raises LookupError if there is no index."""
-    answers = [hook_sql.search(book.execute, book.playbook_id, book.project.live_points, each) for each in questions]
-    return answers, quick_sql.marks_of(book, answers)
+def search_in(book: "SearchReader", *questions: str) -> "tuple[list[Searched], Mapping[str, quick_sql.StoredMarks]]":
+    """Return the points of *book* that match each of *questions*, and their marks by name."""
+    answers = [book.search(each) for each in questions]
+    return answers, quick_sql.marks_of(book, [each.points for each in answers])
 
 
 def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, quick_sql.Retirement]]":
@@ -67,7 +60,7 @@ def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDeta
     """Return the point *name*, live or retired. If there is none and *name* is a number, return that revision. Raises
     PointNotFoundError or RevisionNotFoundError."""
 
-    def query(book: "quick_sql.Reader") -> "quick_sql.PointRecord | RevisionDetails":
+    def query(book: "Reader") -> "quick_sql.PointRecord | RevisionDetails":
         if point := quick_sql.find_point(book, name):
             return point
         if revision_number(name) is not None:
@@ -85,7 +78,7 @@ def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan,
     """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
     PointNotFoundError."""
 
-    def query(book: "quick_sql.Reader") -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
+    def query(book: "Reader") -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
         if span := quick_sql.lifespan(book, name):
             from playbook_db.store.playbook import log_queries
 
@@ -109,31 +102,8 @@ def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None
 
 
 def prompt(source: ReadSource) -> str:
-    """Return the text for a session. It has as many of the best points of the project's and the user's playbook as fit.
-    Return `""` if both playbooks are empty. Raises TemplateError."""
-
-    def quick(book: Book) -> str:
-        books = _with_users(book, source)
-        if not any(each.project.live_points for each in books):
-            return ""
-        ranked = [
-            hook_sql.ranked_points(each.execute, each.project, is_users=source.folder is None or each is not book)
-            for each in books
-        ]
-        return prompt_text.compose(templates.playbook_template(), ranked)[0]
-
-    def in_full(project: "Project") -> str:
-        from playbook_db.services.playbook import import_export
-
-        return import_export.prompt(project)
-
-    return sources.read(source, quick, in_full, or_replica=True)
-
-
-def _with_users(book: Book, source: ReadSource) -> list[Book]:
-    """Return *book*, and also the user's personal playbook if *book* is a project's."""
-    users = source.folder and hook_sql.find_project(book.connection, projects.USER_KEY)
-    return [book, Book(book.connection, users)] if users else [book]
+    """Return the text for a session, as `session_text.compose` explains it."""
+    return sources.read_both(source, session_text.compose, or_replica=True)
 
 
 def jobs(source: ReadSource, *, of_all: bool) -> "list[quick_sql.Job]":
@@ -151,20 +121,7 @@ def sessions(source: ReadSource) -> "list[quick_sql.SessionSummary]":
 def proposals(source: ReadSource) -> "list[ReviewItem]":
     """Return the proposals that wait for a person. Those for the project's playbook come first, then those for the
     user's."""
-
-    def quick(book: Book) -> "list[ReviewItem]":
-        return [
-            item
-            for each in _with_users(book, source)
-            for item in quick_sql.waiting(each, is_users=source.folder is None or each is not book)
-        ]
-
-    def in_full(project: "Project") -> "list[ReviewItem]":
-        from playbook_db.services.playbook import review
-
-        return review.all_waiting(project)
-
-    return sources.read(source, quick, in_full)
+    return sources.read_both(source, lambda books: [item for book in books for item in quick_sql.waiting(book)])
 
 
 def log(
@@ -196,13 +153,7 @@ def log(
 
 def list_projects(url: str) -> "list[quick_sql.ListedProject]":
     """Return all projects with a playbook, by key."""
-    listed = sources.from_file(url, None, lambda book: quick_sql.projects(book.execute))
-    if listed is not None:
-        return listed
-    from playbook_db.services import project
-
-    with project.open_store(url) as store:
-        return project.list_projects(store)
+    return sources.read_database(url, quick_sql.projects)
 
 
 def location(url: str) -> str:
@@ -255,7 +206,7 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
     """Return the name, the text and the time of the newest live point that was learned. Return None if there is none,
     or if the database file is not enough."""
 
-    def query(book: "quick_sql.Reader") -> tuple[str, str, str] | None:
-        return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
+    def query(book: "Reader") -> tuple[str, str, str] | None:
+        return next(iter(hook_sql.rows(book, quick_sql.LAST_LESSON)), None)
 
     return sources.from_file(url, folder, query, sync=False, of_replica=True)

@@ -18,7 +18,7 @@ from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerE
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
 from playbook_db.services.sharing import git, mirror, team
-from playbook_db.store import quick_sql, urls
+from playbook_db.store import hook_sql, quick_sql, urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
@@ -104,8 +104,8 @@ class Joining:
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
-            is_kept = own.stored().mirror in ("on", "found") and self.known is None
-            proposals, _ = own.proposals_waiting()
+            is_kept = own.project.mirror in ("on", "found") and self.known is None
+            proposals, _ = hook_sql.proposals_waiting(own)
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
             self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals

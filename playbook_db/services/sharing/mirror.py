@@ -45,7 +45,7 @@ class Synced:
 def state(project: Project) -> str:
     """Return the state of the project's mirror: `undecided`, `on`, `found` or `off`."""
     with project.store.read(project.key) as book:
-        return book.stored().mirror
+        return book.project.mirror
 
 
 def needs_consent(project: Project) -> bool:
@@ -65,7 +65,7 @@ def _state_of(project: Project) -> tuple[str, bool]:
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
-        mirrored, paths = book.stored().mirror, book.mirror_paths() if is_there else []
+        mirrored, paths = book.project.mirror, book.mirror_paths() if is_there else []
     if path is None or not is_there:
         return mirrored, False
     ever_synced = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
@@ -364,7 +364,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
 def _trust(project: Project) -> None:
     """Record that the file at the project's path may be merged."""
     with project.store.write(project.key) as book:
-        if book.stored().mirror == "undecided":
+        if book.project.mirror == "undecided":
             book.set_mirror_state("found")
         if project.mirror_path is not None and book.mirror(project.mirror_path) is None:
             book.note_mirror(project.mirror_path, _UNKNOWN)

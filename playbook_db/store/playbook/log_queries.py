@@ -12,11 +12,12 @@ from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
 from playbook_db.errors import RevisionNotFoundError
 from playbook_db.store import quick_sql
-from playbook_db.store.quick_sql import LAST_REVISION, rows
+from playbook_db.store.hook_sql import rows
+from playbook_db.store.quick_sql import LAST_REVISION
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Reader
+    from playbook_db.store.hook_sql import Reader
 
 _CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c

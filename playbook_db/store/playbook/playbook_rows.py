@@ -14,8 +14,9 @@ from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint, exact_phrases
 from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store import quick_sql
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.hook_sql import StoredProject
 
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
@@ -33,18 +34,25 @@ _statement = functools.lru_cache(sql)  # building one takes longer than running 
 class PlaybookRows:
     """One playbook inside a transaction. `playbook_id` is 0 if the playbook doesn't exist: no row has that number."""
 
+    is_users = False  # whether this is the user's own playbook
+
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
         self.playbook_id = playbook_id
 
     @functools.cached_property
     def _head(self) -> Any:
-        return next(iter(quick_sql.rows(self, quick_sql.HEAD)), None)
+        return next(iter(hook_sql.rows(self, quick_sql.HEAD)), None)
 
     @functools.cached_property
     def revision(self) -> int:
         """The number of the last revision, or 0 before the first revision. It is read only once."""
         return (self._head and self._head.number) or 0
+
+    @functools.cached_property
+    def project(self) -> StoredProject:
+        """The playbook's state when it was first asked for, in the form that hooks use."""
+        return next(map(StoredProject, hook_sql.rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
         """Return the rows of *statement*."""
@@ -73,8 +81,8 @@ class PlaybookRows:
         dialect = dialect_of(self.connection)
         with suppress(SqlError), dialect.beside_writes(self.connection) as other:
             if dialect.has_search(other) and not dialect.is_search_behind(other):
-                matching = dialect.matching(other, terms)
-                matches = (matching(runner_of(other), self.playbook_id, term, _MOST_COMPARED + 1) for term in terms)
+                matching, beside = dialect.matching(other, terms), PlaybookRows(other, self.playbook_id)
+                matches = (matching(beside, term, _MOST_COMPARED + 1) for term in terms)
                 return next(([*map(int, ids)] for ids in matches if len(ids) <= _MOST_COMPARED), None)
         return None
 

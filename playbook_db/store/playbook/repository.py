@@ -27,19 +27,18 @@ from playbook_db.domain.playbook import (
     highest_number,
     number_of,
 )
-from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql, tables
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import StoredPoint, StoredProject
+from playbook_db.store.hook_sql import Searched, rows
+from playbook_db.store.playbook import searching
 from playbook_db.store.playbook.learning import LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
-from playbook_db.store.quick_sql import rows
 from playbook_db.store.revision_log import header_of
 
 # Statements are built only once, as building one takes longer than running it.
@@ -285,7 +284,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
         """Return all live points with the `normalised` text of *text*, and perhaps others. Return None if the index
         can't tell."""
-        ids = self.ids_like(text, self.stored().live_points)
+        ids = self.ids_like(text, self.project.live_points)
         if ids is None:
             return None
         listed = ",".join(map(str, ids)) or "NULL"
@@ -294,11 +293,6 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """Return the names of the live points at *position* in *section*."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
-
-    def ranked_points(self) -> RankedPoints:
-        """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
-        ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
-        return RankedPoints(ranked, self.stored().live_points, self.last_time or "", is_users=self.is_users)
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """Return the retired point *name*, or None if there is no such point."""
@@ -331,9 +325,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the revision that added each live or retired point, by name."""
         return dict(self._execute(_CREATED_IN).all())
 
-    def stored(self) -> StoredProject:
-        """Return the playbook's state in the form that hooks use."""
-        return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
+    def search(self, question: str) -> Searched:
+        """Return the live points that match *question*, best first."""
+        return searching.search(self, question)
 
     def set_ignored(self, is_ignored: bool) -> None:
         """Make the hooks and the worker ignore the project, or stop ignoring it."""

@@ -3,7 +3,7 @@
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import resources
 from typing import Any
@@ -178,18 +178,6 @@ class PostgresDialect(Dialect):
     def make_views_and_triggers(self, connection: Connection) -> None:
         run(connection, *making_statements())
 
-    def distribute(self) -> tuple[int, int, bool]:
-        """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number
-        of shards, and whether a table had to be distributed. Raises DatabaseError if a requirement isn't met."""
-        with self.unchanged() as connection:
-            is_there = distributed.require_citus(connection, self.where)
-        with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
-            if not is_there:
-                with self._engine.begin() as connection:
-                    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
-            with self._engine.begin() as connection:
-                return distributed.spread(connection, self)
-
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
         """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
         Return None if the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
@@ -213,13 +201,13 @@ class PostgresDialect(Dialect):
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
-        def matching(execute: Callable[..., Any], playbook_id: int, term: Term, most: int) -> list[int]:
+        def matching(book: "hook_sql.Reader", term: Term, most: int) -> list[int]:
             if (term, most) not in point_ids:
                 all_terms = [*dict.fromkeys((*terms, term))]
                 point_ids.update(((each, most), []) for each in all_terms)
                 words, wholes = [" ".join(each.words) for each in all_terms], [each.is_whole for each in all_terms]
-                values = {"playbook_id": playbook_id, "words": words, "wholes": wholes, "most": most}
-                for place, number in execute(MATCHING.replace(" OFFSET", there), values):
+                statement = MATCHING.replace(" OFFSET", there)
+                for place, number in hook_sql.rows(book, statement, words=words, wholes=wholes, most=most):
                     point_ids[all_terms[place - 1], most].append(number)
             return point_ids[term, most]
 

@@ -200,13 +200,6 @@ class SqliteDialect(Dialect):
             for statement in files.statements(file_name):
                 connection.exec_driver_sql(statement)
 
-    def distribute(self) -> tuple[int, int, bool]:
-        """Raise DatabaseError, as only a database on a server can be distributed."""
-        raise DatabaseError(
-            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed. Name such "
-            "a database with --db. To copy this file into that database, run: playbook db transfer"
-        )
-
     def broken_references(self, connection: Connection) -> list[str]:
         """Return a message for each row that refers to a missing row."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")

@@ -19,7 +19,7 @@ from playbook_db import files
 from playbook_db.domain.erasure import MARK
 from playbook_db.store import at_hand, quick_sql
 from playbook_db.store.engine import Store
-from playbook_db.store.quick_sql import rows
+from playbook_db.store.hook_sql import rows
 from playbook_db.store.sqlite import files as sqlite_files
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
