@@ -8,7 +8,8 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, remind, showing, touched
 from playbook_db.domain import search_words
 from playbook_db.errors import DatabaseError
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
 
 _WAIT_S = 2.0  # for a database that somebody holds
 _Key = tuple[showing.Source, int]
@@ -18,7 +19,7 @@ class PointReason(NamedTuple):
     """A point that shares a word with the `prompt` or the `file` (the moment), and why it is or isn't shown then."""
 
     moment: str
-    point: hook_sql.StoredPoint
+    point: hook_queries.StoredPoint
     is_shown: bool
     reason: str
 
@@ -29,8 +30,10 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
     path, sources = settings.sqlite_file(url), list[showing.Source]()
     try:
         if path is None or not os.path.exists(path):
-            raise at_hand.UnusableError("The hooks only read a database file, and there is none. Run: playbook init")
-        sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
+            raise sqlite_open.UnusableError(
+                "The hooks only read a database file, and there is none. Run: playbook init"
+            )
+        sources = remind.sources(sqlite_open.connect(path, wait_s=_WAIT_S), path, folder)
         text, chosen = showing.compose(sources)
         shown = {(source, point.id): "shown at the session's start" for source, points in chosen for point in points}
         candidates = _candidates(remind.PROMPT, {"prompt": prompt}, folder, sources, shown)
@@ -38,7 +41,7 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
             call = {"file_path": os.path.join(folder, file)}
             candidates += _candidates(remind.FILE, {"tool_input": call}, folder, sources, shown)
         return text, candidates
-    except (at_hand.UnusableError, at_hand.driver().Error) as error:
+    except (sqlite_open.UnusableError, sqlite_open.driver().Error) as error:
         raise DatabaseError(str(error)) from None
     finally:
         for each in sources:
@@ -50,7 +53,7 @@ def _candidates(
 ) -> list[PointReason]:
     """Return the candidates of the event *name* with *fields*. Add those that are shown with it to *shown*."""
     event, moment = hook_runner.Event({"hook_event_name": name, **fields}), "file" if name == remind.FILE else "prompt"
-    candidates: dict[_Key, tuple[hook_sql.StoredPoint, str]] = {}
+    candidates: dict[_Key, tuple[hook_queries.StoredPoint, str]] = {}
     text, terms = question = remind.question_of(event, folder)
     switch = registration.MOMENTS[name]
     is_on = registration.is_on(switch, folder)
@@ -63,8 +66,8 @@ def _candidates(
             shown.setdefault((source, point.id), f"shown with the {moment}")
         candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
-        resting = {number for (number,) in hook_sql.rows(book, hook_sql.RESTING)}
-        for point, score in hook_sql.search(book, text):
+        resting = {number for (number,) in hook_queries.rows(book, hook_queries.RESTING)}
+        for point, score in hook_queries.search(book, text):
             needed = search_words.stretched(search_words.least_fitting(terms), point.text)
             why = "names neither it nor its code" if name == remind.FILE else f"{score:.2f} of {needed:.2f}"
             reason = "rests" if point.id in resting else f"doesn't fit enough: {why}"

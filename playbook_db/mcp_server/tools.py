@@ -47,8 +47,8 @@ from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored, is_known
 from playbook_db.services.reading import history, listing
-from playbook_db.store import quick_sql
-from playbook_db.store.playbook.log_queries import Life
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.log_queries import Life
 
 Parameters = ParamSpec("Parameters")
 
@@ -344,7 +344,7 @@ def _outcome_text(suggested: SuggestionResult, what: str) -> str:
 
 def _points(project: Project) -> tuple[Sequence[Any], Any]:
     with project.store.read(project.key) as book:
-        return book.live_points(), quick_sql.marks(book)
+        return book.live_points(), list_queries.marks(book)
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:

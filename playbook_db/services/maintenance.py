@@ -12,11 +12,11 @@ from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook import repository
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file

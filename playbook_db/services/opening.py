@@ -21,7 +21,7 @@ from playbook_db.services.project import (
     is_known,
     place_of,
 )
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import joining, repository
 from playbook_db.store.team import memberships, time_limits
@@ -93,7 +93,7 @@ def _to_read(own: Project, membership: Membership, servers: Servers, notify: Not
     Raises DatabaseError if there is no replica either."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
-    path = at_hand.replica_of(own.store.where, membership.playbook_id)
+    path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     with ExitStack() as stack:
         try:
             with time_limits.at_most(time_limits.REPLICA_S), time_limits.in_total():
@@ -127,7 +127,7 @@ def refresh(
 
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
-    path = at_hand.replica_of(store.where, membership.playbook_id)
+    path = sqlite_open.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
         if not server.has_written and replica.is_current(server, membership.name, replica.state(path, membership.name)):

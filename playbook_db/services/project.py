@@ -14,14 +14,15 @@ from playbook_db import projects, settings
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, hook_sql, quick_sql, urls
+from playbook_db.store import sqlite_open, urls
 from playbook_db.store.engine import Store as Store
 from playbook_db.store.engine import open_store as open_store
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.engine import runner_of as runner_of
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import ListedProject as ListedProject
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.list_queries import ListedProject as ListedProject
 from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership as Membership
 
@@ -46,7 +47,7 @@ class Project:
         if not projects.origin(folder):
             return Project(store, projects.project_key(folder), folder)
         with store.snapshot() as connection:
-            return Project(store, hook_sql.key_of(runner_of(connection), folder), folder)
+            return Project(store, hook_queries.key_of(runner_of(connection), folder), folder)
 
     @staticmethod
     def of_key(store: Store, key: str) -> "Project":
@@ -189,7 +190,7 @@ def with_kept_password(store: Store, url: str) -> str:
 def password_file(store: Store, url: str) -> str:
     """Return the path of the file with the password for a team's database. *url* has no password. All projects in that
     database share the file, which is beside the user's own database."""
-    folder = os.path.dirname(at_hand.replica_of(store.where, 0))
+    folder = os.path.dirname(sqlite_open.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
@@ -208,7 +209,7 @@ def is_known(project: Project) -> bool:
 def list_projects(store: Store) -> list[ListedProject]:
     """Return all projects with a playbook, by folder. Leave out empty playbooks of projects that have moved."""
     with store.snapshot() as connection:
-        return quick_sql.projects(runner_of(connection))
+        return list_queries.projects(runner_of(connection))
 
 
 def read_users(store: Store) -> ListedProject:
@@ -222,13 +223,13 @@ def read_users(store: Store) -> ListedProject:
 def place_of(store: Store, folder: str) -> tuple[str, str]:
     """Return the folder of the project to which *folder* belongs, and the project's key."""
     with store.snapshot() as connection:
-        return hook_sql.place_of(runner_of(connection), folder)
+        return hook_queries.place_of(runner_of(connection), folder)
 
 
 def is_ignored(project: Project) -> bool:
     """Return whether the hooks and the worker ignore *project*, or a folder above it."""
     with project.store.snapshot() as connection:
-        return hook_sql.is_ignored(runner_of(connection), project.key)
+        return hook_queries.is_ignored(runner_of(connection), project.key)
 
 
 @retry_on_conflict

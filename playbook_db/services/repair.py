@@ -20,10 +20,10 @@ from playbook_db.services.playbook import forget
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, all_keys
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file
 from playbook_db.store.upkeep.database_file import Backup, Held

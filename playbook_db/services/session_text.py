@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
-from playbook_db.store import hook_sql
+from playbook_db.store.queries import hook_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from playbook_db.store.hook_sql import Reader
+    from playbook_db.store.queries.hook_queries import Reader
 
 
 def compose(books: "Sequence[Reader]") -> str:
@@ -17,4 +17,4 @@ def compose(books: "Sequence[Reader]") -> str:
     playbook, as fit into Claude Code's limit. Return `""` if there are no points. Raises TemplateError."""
     if not any(book.project.live_points for book in books):
         return ""
-    return prompt_text.compose(templates.playbook_template(), list(map(hook_sql.ranked_points, books)))[0]
+    return prompt_text.compose(templates.playbook_template(), list(map(hook_queries.ranked_points, books)))[0]

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine
 from playbook_db.domain.search_words import Term
 
 if TYPE_CHECKING:
-    from playbook_db.store.hook_sql import Matching
+    from playbook_db.store.queries.hook_queries import Matching
 
 
 class Dialect(Protocol):

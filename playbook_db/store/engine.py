@@ -18,11 +18,11 @@ from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.sqlite_open import SCHEMA
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db import errors, settings
 from playbook_db.files import shipped_file
-from playbook_db.store.at_hand import SCHEMA, newest_backup
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import Dialect, dialect_of
 from playbook_db.store.sqlite import full_text
+from playbook_db.store.sqlite_open import SCHEMA, newest_backup
 from playbook_db.store.urls import sqlite_path
 
 _ROWS_READ_BY = 6  # the last migration that computes new values from rows

@@ -24,8 +24,8 @@ from playbook_db.domain.times import local
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook, Result
 from tests.messages_api import Answer, MessagesApi

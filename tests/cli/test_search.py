@@ -11,7 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
-from playbook_db.services.reading import sources
+from playbook_db.services.reading import file_first
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import full_text
 from tests.cli.conftest import Playbook, on_terminal
@@ -103,7 +103,7 @@ def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> Non
 def test_without_fts5_parts_of_words_are_found(harbour: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Python brings an SQLite without it."""
     monkeypatch.setattr(full_text, "can_index", lambda execute: False)
-    monkeypatch.setattr(sources, "from_file", lambda *_, **__: None)  # which finds no such module
+    monkeypatch.setattr(file_first, "from_file", lambda *_, **__: None)  # which finds no such module
 
     answer = harbour("search", "sessio")
 

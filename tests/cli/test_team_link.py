@@ -14,10 +14,10 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.mcp_server.tools import PlaybookTools
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.team import time_limits
 from playbook_db.web.application import Site
 from tests import postgres
@@ -252,7 +252,7 @@ def _work(client: Client) -> None:
 def test_the_first_prompt_of_a_session_finds_what_a_colleague_just_taught(client: Client, shared: Project) -> None:
     """The worker that the session's start begins fetches it before it does anything else."""
     edit.add(shared, "restart the message broker when its queue stalls")
-    os.utime(at_hand.replica_of(str(client.database), 1), (0, 0))
+    os.utime(sqlite_open.replica_of(str(client.database), 1), (0, 0))
     began = client.inject()
     assert client.worker_began()
     _work(client)

@@ -18,11 +18,11 @@ from sqlalchemy.engine import make_url
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import command_reads
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.urls import sqlite_path
 from tests import postgres
 from tests.databases import put_database, put_empty_database
@@ -264,7 +264,7 @@ def test_a_file_is_backed_up_before_it_is_migrated(default: Path) -> None:
     alembic("upgrade", "head")
     alembic("upgrade", "head")
 
-    ((backup, schema),) = quick_reads.backups(f"sqlite:///{default}")
+    ((backup, schema),) = command_reads.backups(f"sqlite:///{default}")
     assert backup.kind == f"schema-{SCHEMA - 1:04d}"
     assert schema == SCHEMA - 1
 

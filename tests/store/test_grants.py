@@ -13,10 +13,10 @@ from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history, listing, statistics
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.grants import Right
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.tables import metadata
 from playbook_db.store.upkeep.check import SEARCH_IS_WRONG
 from tests import postgres

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import LastKnownProject, Project, read_playbook
 from playbook_db.services.reading import history
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
 from playbook_db.store.team import replica
 from tests import postgres
@@ -68,7 +68,7 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
 
     assert b"an older text" not in path.read_bytes()
     assert path.stat().st_size < 100_000
-    with closing(at_hand.open_replica(str(path))) as connection:
+    with closing(sqlite_open.open_replica(str(path))) as connection:
         assert connection.execute("SELECT count(*) FROM changes").fetchone() == (2,)
         assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
         plan = connection.execute("EXPLAIN QUERY PLAN SELECT * FROM changes WHERE playbook_id = 1 AND point_id = 1")

@@ -10,10 +10,10 @@ from playbook_db.errors import SchemaTooNewError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, migrate
-from playbook_db.store.at_hand import SCHEMA, WINDOW
+from playbook_db.store import migrate, sqlite_open
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.migrate import migrations_folder
+from playbook_db.store.sqlite_open import SCHEMA, WINDOW
 from playbook_db.store.team import replica
 
 NEWER = SCHEMA + 2
@@ -60,7 +60,7 @@ def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path:
             assert again.is_current()
         assert maintenance.upgrade(url)[0] == SCHEMA
         if not store.is_shared:
-            with closing(at_hand.connect(store.where, wait_s=1)) as connection:  # as a hook does it
+            with closing(sqlite_open.connect(store.where, wait_s=1)) as connection:  # as a hook does it
                 assert connection.execute("SELECT count(*) FROM key_points").fetchone() == (2,)
     finally:
         _put_back(store)
@@ -87,8 +87,8 @@ def test_one_that_may_not_is_refused_and_told_what_to_do(store: Store, oldest: i
         with pytest.raises(SchemaTooNewError, match=f"is at schema {NEWER:04d}; .* bring playbook-db up to date"):
             open_store(url)
         if not store.is_shared:
-            with pytest.raises(at_hand.UnusableError, match="bring playbook-db up to date"):
-                at_hand.connect(store.where, wait_s=1)
+            with pytest.raises(sqlite_open.UnusableError, match="bring playbook-db up to date"):
+                sqlite_open.connect(store.where, wait_s=1)
     finally:
         _put_back(store)
 
@@ -98,7 +98,7 @@ def test_one_that_may_not_is_refused_and_told_what_to_do(store: Store, oldest: i
 )
 def test_a_file_tells_both_in_one_number(schema: int, oldest: int, marked: int) -> None:
     """Where no older program may write it is the schema alone, as it always was."""
-    assert at_hand.marked_version(schema, oldest) == marked
+    assert sqlite_open.marked_version(schema, oldest) == marked
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,9 @@ from playbook_db.services import maintenance, templates
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store
 from playbook_db.services.sharing import git, team
-from playbook_db.store import at_hand, hook_sql
-from playbook_db.store.quick_sql import Job
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.list_queries import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
@@ -136,7 +137,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     """Check whether the database can be used. Hooks can't use a database on a server: they never wait for a network."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
-    if not on_server and not _is_there(url) and not at_hand.loss_of(where):
+    if not on_server and not _is_there(url) and not sqlite_open.loss_of(where):
         yield Finding("database", NOTE, f"{where} doesn't exist yet", "playbook init")
         return
     report = _report(url) if on_server else maintenance.check_database(url)
@@ -150,7 +151,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("database", state, message, " ".join(("playbook", *command)))
     else:
         size = "" if on_server else f" {os.path.getsize(where) / 1024:,.0f} KiB,"
-        yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d},{size} sound")
+        yield Finding("database", OK, f"{where}: schema {sqlite_open.SCHEMA:04d},{size} sound")
     if on_server and settings.sqlite_file(project_env.database_url(folder)) is None:
         message = (
             "it is on a server, which hooks don't ask, since no session may wait for a network. So sessions are shown "
@@ -216,7 +217,7 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
         if status.unsent and status.problem:
             message = f"the team's database doesn't know yet which points {status.unsent} sessions were shown"
             yield Finding("team", NOTE, message, "playbook work")
-        yield _replica(status, at_hand.replica_of(store.where, membership.playbook_id))
+        yield _replica(status, sqlite_open.replica_of(store.where, membership.playbook_id))
 
 
 def _replica(status: team.TeamStatus, path: str) -> Finding:
@@ -250,7 +251,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 def _held(jobs: Iterable[Job]) -> list[tuple[Job, str]]:
     """Return the jobs that wait for something else, such as a model, each with the reason."""
     errors = [(job, job.error or "") for job in jobs if job.state == "queued"]
-    return [(job, why.removeprefix(hook_sql.WAITS)) for job, why in errors if why.startswith(hook_sql.WAITS)]
+    return [(job, why.removeprefix(hook_queries.WAITS)) for job, why in errors if why.startswith(hook_queries.WAITS)]
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from playbook_db.claude_code.setup import install
 from playbook_db.domain import prompt_text
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Store, open_store
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 
 _PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
@@ -70,12 +70,12 @@ def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
 def _judge_silence(folder: str) -> tuple[str, str]:
     """Judge a hook that showed nothing to a session in *folder*."""
     path = settings.sqlite_file(project_env.database_url(folder))
-    if path and (loss := at_hand.loss_of(path)):
+    if path and (loss := sqlite_open.loss_of(path)):
         return "", f"it shows no playbook: {loss}"
     if path is None or not os.path.exists(path):
         return "shows nothing", ""
     with ExitStack() as stack:
-        connection = stack.enter_context(closing(at_hand.connect(path, wait_s=_TIMEOUT_S)))
+        connection = stack.enter_context(closing(sqlite_open.connect(path, wait_s=_TIMEOUT_S)))
         books = [source.book for source in remind.sources(connection, path, folder)]
         for book in books:  # a team's replica has a connection of its own
             stack.enter_context(closing(book.connection))

@@ -10,9 +10,9 @@ from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoi
 from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.queries import list_queries
 
 _MOST_UNITS = prompt_text.LIMIT_UNITS - 1000  # of a text; the rest is for the template and the point's header
 
@@ -171,7 +171,7 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
         return PointDetails(point, extra=extra)
     retired = book.retired_point(name)
     if retired is None:
-        raise quick_sql.no_such_point(book, name)
+        raise list_queries.no_such_point(book, name)
     return PointDetails(retired.point, retired, extra)
 
 
@@ -179,7 +179,7 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
     """Return the retired point *name*. Raises PointNotFoundError, and PointRuleError if the point was forgotten."""
     retired = book.retired_point(name)
     if retired is None:
-        raise quick_sql.no_such_point(book, name)
+        raise list_queries.no_such_point(book, name)
     if retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten; none of its text is left.")
     return retired
@@ -229,7 +229,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
         return book.draft[name]
     if book.retired_point(name) is not None:
         raise PointNotFoundError(name, retired=True)
-    raise quick_sql.no_such_point(book, name)
+    raise list_queries.no_such_point(book, name)
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:

@@ -14,10 +14,9 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
+from playbook_db.store.queries import list_queries, log_queries
 
 _OWN = "your personal playbook"
 # The reasons of our changes: the direction, and the point on the other side.
@@ -56,7 +55,7 @@ def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -
 
 def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: bool) -> Move:
     with source.store.read(source.key) as book:
-        details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
+        details, lifespan = edit.find_in(book, name), list_queries.lifespan(book, name)
     if details.retired is not None:
         match = _WAY.fullmatch(details.retired.reason or "")
         if match is None or match[0] != _went(source, match[3], target):

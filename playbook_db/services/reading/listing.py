@@ -7,11 +7,11 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
 from playbook_db.services.project import Project
-from playbook_db.store.hook_sql import Searched
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit
+from playbook_db.store.queries.hook_queries import Searched
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")

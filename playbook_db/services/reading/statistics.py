@@ -11,8 +11,8 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import EventUse, event_uses
 from playbook_db.store.playbook.statistics import DayCalls, DayVotes, LivePoint, Revisions
+from playbook_db.store.queries.log_queries import EventUse, event_uses
 from playbook_db.store.upkeep import database_file
 
 AGES_DAYS = (7, 30, 90)

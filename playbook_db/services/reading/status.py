@@ -14,12 +14,13 @@ from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
-from playbook_db.services.reading import sources
-from playbook_db.services.waiting import Waiting
-from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.services.open_decisions import Waiting
+from playbook_db.services.reading import file_first
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries, list_queries
 
 if TYPE_CHECKING:
-    from playbook_db.store.hook_sql import Execute, Reader
+    from playbook_db.store.queries.hook_queries import Execute, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,11 @@ def read(url: str, folder: str | None) -> Status:
     path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 
-    def query(book: hook_sql.Book) -> Status:
-        here = key if folder is None else hook_sql.key_of(book.execute, folder)
+    def query(book: hook_queries.Book) -> Status:
+        here = key if folder is None else hook_queries.key_of(book.execute, folder)
         return _read(book, path, here, folder)
 
-    if status := sources.from_file(url, folder, query, sync=False, is_own=True):
+    if status := file_first.from_file(url, folder, query, sync=False, is_own=True):
         return status
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
@@ -103,8 +104,8 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     users = [] if folder is None else [_find(book, users_key)]
     points = _points_of_team(database, book, users) if project.team_name else _points([book, *users])
     of_project = {"playbook_id": project.id}
-    jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
-    used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
+    jobs = dict(tuple(row) for row in execute(list_queries.JOBS_BY_STATE, of_project))
+    used = execute(list_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
     waiting = Waiting(folder, project, execute)
     waits = []
@@ -115,12 +116,12 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     if waiting.settings:
         names = ", ".join(waiting.settings)
         waits.append(f"the settings of this project bring {names}. To decide: playbook project trust")
-    waits += dict.fromkeys(error.removeprefix(hook_sql.WAITS) for error in waiting.errors)
+    waits += dict.fromkeys(error.removeprefix(hook_queries.WAITS) for error in waiting.errors)
     return Status(
         key=key,
         database=database,
         mirror=project.mirror,
-        is_ignored=hook_sql.is_ignored(execute, key),
+        is_ignored=hook_queries.is_ignored(execute, key),
         team=project.team_name,
         **points,
         queued=jobs.get("queued", 0),
@@ -139,15 +140,15 @@ def moved_from(execute: "Execute", folder: str) -> str:
     """Return a sentence if the project in *folder*, which has no points, has moved or is another repository now."""
     from playbook_db.services.sharing import git  # late: mostly there is a playbook
 
-    key = hook_sql.key_of(execute, folder)
+    key = hook_queries.key_of(execute, folder)
     if projects.OTHER in key:
         return projects.replaced(key)
-    return projects.moved(hook_sql.moved_from(execute, folder, git.root_commit(folder)))
+    return projects.moved(hook_queries.moved_from(execute, folder, git.root_commit(folder)))
 
 
 def _find(book: "Reader", key: str) -> "Reader":
     """Return another playbook in the database of *book*."""
-    return hook_sql.Book(book, hook_sql.find_project(book.execute, key) or quick_sql.NO_PLAYBOOK)
+    return hook_queries.Book(book, hook_queries.find_project(book.execute, key) or list_queries.NO_PLAYBOOK)
 
 
 def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
-        ranked = list(map(hook_sql.ranked_points, playbooks))
+        ranked = list(map(hook_queries.ranked_points, playbooks))
         shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
     return {
         "team_as_of": known_at,
@@ -165,26 +166,26 @@ def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[
         "user_points": last.project.live_points,
         "user_shown": shown[-1],
         "revision": first.project.revision,
-        "proposals": sum(hook_sql.proposals_waiting(each)[0] for each in playbooks),
+        "proposals": sum(hook_queries.proposals_waiting(each)[0] for each in playbooks),
         "often_ignored": tuple(
-            IgnoredPoint(*row) for each in playbooks for row in hook_sql.rows(each, quick_sql.OFTEN_IGNORED)
+            IgnoredPoint(*row) for each in playbooks for row in hook_queries.rows(each, list_queries.OFTEN_IGNORED)
         ),
-        "learned": _learned(list(hook_sql.rows(first, quick_sql.LAST_LEARNED))),
+        "learned": _learned(list(hook_queries.rows(first, list_queries.LAST_LEARNED))),
     }
 
 
 def _points_of_team(database: str, book: "Reader", users: "Sequence[Reader]") -> dict[str, Any]:
     """Return the fields of `_points` for the team's playbook of the project *book*, as this machine's replica has
     it."""
-    path = at_hand.replica_of(database, book.playbook_id)
-    unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
-    with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
-        shown = quick_sql.find_in_replica(replica, book.project.team_name or "")
+    path = sqlite_open.replica_of(database, book.playbook_id)
+    unusable = OSError, sqlite_open.UnusableError, sqlite_open.driver().Error  # doctor says what is wrong
+    with suppress(*unusable), closing(sqlite_open.open_replica(path)) as replica:
+        shown = list_queries.find_in_replica(replica, book.project.team_name or "")
         if shown is not None:
             shown.is_ignored = book.project.is_ignored
             known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
-            return _points([hook_sql.Book(replica, shown), *users], known_at)
-    return _points([hook_sql.Book(book, quick_sql.NO_PLAYBOOK), *users])
+            return _points([hook_queries.Book(replica, shown), *users], known_at)
+    return _points([hook_queries.Book(book, list_queries.NO_PLAYBOOK), *users])
 
 
 def _learned(rows: list[Any]) -> Learned | None:

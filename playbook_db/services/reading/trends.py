@@ -8,7 +8,7 @@ from itertools import groupby
 from playbook_db.services.project import Project
 from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import use_by_event
+from playbook_db.store.queries.log_queries import use_by_event
 
 MOST_BARS = 60  # weeks of a chart; more of them are shown as months
 

@@ -24,10 +24,10 @@ from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Notify, Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
+from playbook_db.store.queries import list_queries
 
 _TRIES = 5  # rounds of merging and writing, if somebody keeps editing the file
 ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
@@ -302,7 +302,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     with project.store.read(project.key) as book:
         if book.named_by(theirs.header):
             return None
-        versions = git.MirrorVersions(path, lambda times: quick_sql.known_times(book, times), size_bytes=len(data))
+        versions = git.MirrorVersions(path, lambda times: list_queries.known_times(book, times), size_bytes=len(data))
     behind = versions.behind(data, "HEAD", before_rebase=True)
     common = versions.common(behind & versions.lineage.taken_in())
     return (0, common) if common else None

@@ -8,9 +8,9 @@ from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import BY_RANK
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
+from playbook_db.store.queries.hook_queries import BY_RANK
+from playbook_db.store.queries.list_queries import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
 
 State = Literal["live", "pinned", "resting", "retired"]
 Order = Literal["rank", "votes", "age", "used", "ignored", "left", "given"]

@@ -14,16 +14,16 @@ from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint, exact_phrases
 from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import StoredProject
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import StoredProject
 
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
 _RECENT = sql(f"""
-SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {quick_sql.AGAIN_SINCE}
-FROM key_points AS k {quick_sql.LAST_REWORDING}
+SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {list_queries.AGAIN_SINCE}
+FROM key_points AS k {list_queries.LAST_REWORDING}
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
 """)
 _FEW_POINTS = 200  # live points; of such a playbook all points are read
@@ -42,7 +42,7 @@ class PlaybookRows:
 
     @functools.cached_property
     def _head(self) -> Any:
-        return next(iter(hook_sql.rows(self, quick_sql.HEAD)), None)
+        return next(iter(hook_queries.rows(self, list_queries.HEAD)), None)
 
     @functools.cached_property
     def revision(self) -> int:
@@ -52,7 +52,7 @@ class PlaybookRows:
     @functools.cached_property
     def project(self) -> StoredProject:
         """The playbook's state when it was first asked for, in the form that hooks use."""
-        return next(map(StoredProject, hook_sql.rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
+        return next(map(StoredProject, hook_queries.rows(self, list_queries.STORED)), list_queries.NO_PLAYBOOK)
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
         """Return the rows of *statement*."""
@@ -98,7 +98,7 @@ class PlaybookRows:
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """Return a function that runs statements of `hook_sql` and `quick_sql` on *connection*."""
+    """Return a function that runs statements of `hook_queries` and `list_queries` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -30,19 +30,20 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_sql, quick_sql, tables
+from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import Searched, rows
 from playbook_db.store.playbook import searching
 from playbook_db.store.playbook.learning import LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
-from playbook_db.store.revision_log import header_of
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Searched, rows
+from playbook_db.store.queries.revision_log import header_of
 
 # Statements are built only once, as building one takes longer than running it.
-_ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
+_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _NAMES_AT = sql("""
@@ -66,7 +67,7 @@ _KEPT_MIRRORS = sql(f"""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.mirror IN ('on', 'found') AND NOT {hook_sql.IS_IGNORED}
+WHERE p.mirror IN ('on', 'found') AND NOT {hook_queries.IS_IGNORED}
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
@@ -249,7 +250,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """Return the live points in canonical order."""
-        return self._noted(self._execute(quick_sql.LIVE_POINTS))
+        return self._noted(self._execute(list_queries.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
         """Return the points in the rows of *result*, and remember their numbers for a commit."""
@@ -260,7 +261,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_point(self, name: str) -> KeyPoint | None:
         """Return the live point *name*, or None if there is no such point."""
-        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
+        row = next(iter(rows(self, list_queries.POINT, name=name)), None)
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
@@ -288,7 +289,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         if ids is None:
             return None
         listed = ",".join(map(str, ids)) or "NULL"
-        return self._noted(self._execute(sql(f"{hook_sql.POINTS} ({listed})")))
+        return self._noted(self._execute(sql(f"{hook_queries.POINTS} ({listed})")))
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """Return the names of the live points at *position* in *section*."""
@@ -296,12 +297,12 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """Return the retired point *name*, or None if there is no such point."""
-        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
+        row = next(iter(rows(self, list_queries.POINT, name=name)), None)
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
         """Return the retired points by name, most recent first."""
-        return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
+        return {row.name: _retired(row) for row in self._execute(list_queries.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
         """Return the revision of the last erasure, or 0 if there was none. Older copies may contain erased texts."""
@@ -313,7 +314,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def extra_of(self, name: str) -> str:
         """Return the additional fields of the point *name*, as JSON."""
-        return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
+        return next((fields for (fields,) in rows(self, list_queries.EXTRA, name=name)), "{}")
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned point doesn't rest."""

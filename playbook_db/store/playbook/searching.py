@@ -10,11 +10,11 @@ from sqlalchemy.exc import DatabaseError
 
 from playbook_db.domain import search_words
 from playbook_db.domain.trust.evidence import read_json
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import Searched, StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.playbook.proposals import ProposalRows
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Searched, StoredPoint
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
 
@@ -63,9 +63,9 @@ def search(book: PlaybookRows, question: str) -> Searched:
         with suppress(DatabaseError), dialect.savepoint(book.connection):
             if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
-                answers = hook_sql.search(book, question, matching=matching)
+                answers = hook_queries.search(book, question, matching=matching)
                 return Searched(tuple(answers))
-    points = [StoredPoint(row) for row in hook_sql.rows(book, quick_sql.LIVE_POINTS)]
+    points = [StoredPoint(row) for row in hook_queries.rows(book, list_queries.LIVE_POINTS)]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
     return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
 

@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import rows
-from playbook_db.store.playbook.log_queries import USE_BY_EVENT
 from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.queries.hook_queries import rows
+from playbook_db.store.queries.log_queries import USE_BY_EVENT
 from playbook_db.store.tables import metadata
 
 # The actor. NULL for a session in a file, since all sessions there belong to one person.

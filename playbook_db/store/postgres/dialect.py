@@ -19,13 +19,13 @@ from sqlalchemy.exc import ProgrammingError
 
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
-from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import marked_version, usable_schema
 from playbook_db.store.dialect import Dialect
-from playbook_db.store.postgres import distributed, letters
+from playbook_db.store.postgres import distributed, unicode_rules
 from playbook_db.store.postgres.connection import driver_of, make_engine
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner, run
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.sqlite_open import marked_version, usable_schema
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import time_limits
 from playbook_db.store.urls import described
@@ -36,7 +36,7 @@ _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
-_ADD_HEAD = sql(hook_sql.ADD_HEAD)
+_ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _VERSION = sql("""
 SELECT max(version_num) AS version,
        to_regclass('skipped_operations') IS NOT NULL AS has_tables,
@@ -196,18 +196,18 @@ class PostgresDialect(Dialect):
     def has_search(self, connection: Connection) -> bool:
         return bool(connection.scalar(_HAS_SEARCH))
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """Return a function that finds the live points with a term. Its first call asks for all *terms* at once."""
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
-        def matching(book: "hook_sql.Reader", term: Term, most: int) -> list[int]:
+        def matching(book: "hook_queries.Reader", term: Term, most: int) -> list[int]:
             if (term, most) not in point_ids:
                 all_terms = [*dict.fromkeys((*terms, term))]
                 point_ids.update(((each, most), []) for each in all_terms)
                 words, wholes = [" ".join(each.words) for each in all_terms], [each.is_whole for each in all_terms]
                 statement = MATCHING.replace(" OFFSET", there)
-                for place, number in hook_sql.rows(book, statement, words=words, wholes=wholes, most=most):
+                for place, number in hook_queries.rows(book, statement, words=words, wholes=wholes, most=most):
                     point_ids[all_terms[place - 1], most].append(number)
             return point_ids[term, most]
 
@@ -302,5 +302,5 @@ def _statements(file: str) -> Iterator[str]:
     for line in _read(file).splitlines(keepends=True):
         statement += line
         if line.endswith(";\n") and statement.count("$$") % 2 == 0:
-            yield letters.filled(statement)
+            yield unicode_rules.filled(statement)
             statement = ""

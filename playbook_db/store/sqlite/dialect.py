@@ -26,12 +26,13 @@ from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SchemaTooNewError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
-from playbook_db.store import at_hand, hook_sql
-from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
+from playbook_db.store import sqlite_open
 from playbook_db.store.dialect import Dialect
-from playbook_db.store.hook_sql import ADD_HEAD
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
+from playbook_db.store.sqlite_open import OLDEST_SQLITE, is_at_rest
 
 _FIND = sql("""
 SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
@@ -118,7 +119,7 @@ class SqliteDialect(Dialect):
             version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
-        return at_hand.usable_schema(version)
+        return sqlite_open.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
         """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
@@ -137,11 +138,11 @@ class SqliteDialect(Dialect):
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
+        return sqlite_open.usable_schema(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
         """Record the schema *version*, and the *oldest_program* that may write to it. `schema_version` reads both."""
-        marked = at_hand.marked_version(version, oldest_program)
+        marked = sqlite_open.marked_version(version, oldest_program)
         connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
@@ -220,9 +221,9 @@ class SqliteDialect(Dialect):
         """Return whether this version of SQLite supports the full-text index."""
         return full_text.can_index(connection.exec_driver_sql)
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """Return the function that finds the live points with a term. It uses the full-text index."""
-        return hook_sql.matching
+        return hook_queries.matching
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
@@ -388,9 +389,9 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
-        schema = connection.execute("PRAGMA user_version").fetchone()[0] % at_hand.WINDOW
-        if schema > at_hand.SCHEMA:  # a newer version may have other triggers
-            raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
+        schema = connection.execute("PRAGMA user_version").fetchone()[0] % sqlite_open.WINDOW
+        if schema > sqlite_open.SCHEMA:  # a newer version may have other triggers
+            raise SchemaTooNewError(path, schema, sqlite_open.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that is not from playbook-db and could change what is stored or shown: "
             f"{', '.join(foreign)}. Nothing was changed. If it is yours, drop it with sqlite3; else use another file."

@@ -17,9 +17,10 @@ from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
-from playbook_db.store import at_hand, quick_sql
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
-from playbook_db.store.hook_sql import rows
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import rows
 from playbook_db.store.sqlite import files as sqlite_files
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
@@ -117,7 +118,7 @@ def write(path: str, rows: Rows) -> None:
         full_text.make(connection.exec_driver_sql)
         for statement in sqlite_files.statements("planning.sql"):
             connection.exec_driver_sql(statement)
-        connection.exec_driver_sql(f"PRAGMA user_version = {at_hand.SCHEMA:d}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {sqlite_open.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]
         data = driver.serialize()
@@ -148,15 +149,15 @@ def is_current(server: Store, key: str, here: State | None) -> bool:
 def state(path: str, key: str) -> State | None:
     """Return the state of the replica *path* of the playbook *key*, or None if the file can't be read."""
     try:
-        with closing(at_hand.open_replica(path)) as connection:
-            project = quick_sql.find_in_replica(connection, key)
+        with closing(sqlite_open.open_replica(path)) as connection:
+            project = list_queries.find_in_replica(connection, key)
             if project is None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
             marked = tuple(connection.execute(_MARKED, of).fetchall())
             return State(project.revision, time[0] if time else None, project.live_points, marked)
-    except (OSError, sqlite3.Error, at_hand.UnusableError):
+    except (OSError, sqlite3.Error, sqlite_open.UnusableError):
         return None
 
 
@@ -177,9 +178,9 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     """Return the texts in the replica *path* of the playbook *key* that are erased in the new *rows*. The value is True
     if the whole text was erased, and False if only a part was."""
     try:
-        with closing(at_hand.open_replica(path)) as connection:
+        with closing(sqlite_open.open_replica(path)) as connection:
             points = dict(connection.execute(_TEXTS, {"key": key}))
-    except (OSError, sqlite3.Error, at_hand.UnusableError):
+    except (OSError, sqlite3.Error, sqlite_open.UnusableError):
         return {}
     now = {row["id"]: row["text"] for row in rows[key_points]}
     erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}

@@ -11,10 +11,10 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Evidence, read_json
-from playbook_db.store.hook_sql import rows
+from playbook_db.store.queries.hook_queries import rows
 
 if TYPE_CHECKING:
-    from playbook_db.store.hook_sql import Reader
+    from playbook_db.store.queries.hook_queries import Reader
 
 # The point's previous change and its previous text. Each needs one lookup in an index.
 _BEFORE = """

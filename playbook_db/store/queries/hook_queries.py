@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from playbook_db.domain.prompt_text import RankedPoints
     from playbook_db.domain.search_words import Term
-    from playbook_db.store.at_hand import Connection
+    from playbook_db.store.sqlite_open import Connection
 
     Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
 

@@ -9,15 +9,16 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from playbook_db import projects, settings
-from playbook_db.store import at_hand, hook_sql, quick_sql
-from playbook_db.store.hook_sql import Book
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Book
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from playbook_db.services.project import Project
-    from playbook_db.store.hook_sql import Execute, Reader
+    from playbook_db.store.queries.hook_queries import Execute, Reader
 
 T = TypeVar("T")
 _WAIT_S = 0.05  # for a locked file; the open project waits longer
@@ -61,7 +62,7 @@ def read_both(source: ReadSource, query: "Callable[[Sequence[Reader]], T]", *, o
     """Run *query* as `read` does, on the project's playbook and the user's own."""
 
     def on_file(book: Book) -> T:
-        users = source.folder and hook_sql.find_project(book.execute, projects.USER_KEY)
+        users = source.folder and hook_queries.find_project(book.execute, projects.USER_KEY)
         return query([book, Book(book.connection, users)] if users else [book])
 
     answer = from_file(source.url, source.folder, on_file)
@@ -87,18 +88,18 @@ def from_file(
     if path is None or not os.path.exists(path):
         return None
     # Whoever opens the project explains these errors, or repairs the cause.
-    unreadable = at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError
-    with suppress(*unreadable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
+    unreadable = sqlite_open.UnusableError, sqlite_open.driver().Error, UnicodeDecodeError, OSError, LookupError
+    with suppress(*unreadable), closing(sqlite_open.connect(path, wait_s=_WAIT_S)) as connection:
         connection.execute("BEGIN")
-        key = projects.USER_KEY if folder is None else hook_sql.key_of(connection.execute, folder)
-        project = hook_sql.find_project(connection.execute, key)
+        key = projects.USER_KEY if folder is None else hook_queries.key_of(connection.execute, folder)
+        project = hook_queries.find_project(connection.execute, key)
         if project is not None and project.team_name is not None and not is_own:
             if not of_replica:
                 return None
-            with closing(at_hand.open_replica(at_hand.replica_of(path, project.id))) as replica:
-                shared = hook_sql.find_project(replica.execute, project.team_name)
-                return query(Book(replica, shared or quick_sql.NO_PLAYBOOK))
-        book = Book(connection, project or quick_sql.NO_PLAYBOOK)
+            with closing(sqlite_open.open_replica(sqlite_open.replica_of(path, project.id))) as replica:
+                shared = hook_queries.find_project(replica.execute, project.team_name)
+                return query(Book(replica, shared or list_queries.NO_PLAYBOOK))
+        book = Book(connection, project or list_queries.NO_PLAYBOOK)
         return query(book) if not sync or folder is None or _is_mirror_current(book, folder) else None
     return None
 
@@ -123,7 +124,7 @@ def place_of(url: str, folder: str) -> str:
     from playbook_db.errors import PlaybookError
 
     with suppress(PlaybookError):
-        return read_database(url, lambda execute: hook_sql.place_of(execute, folder)[0])
+        return read_database(url, lambda execute: hook_queries.place_of(execute, folder)[0])
     return place
 
 
@@ -137,5 +138,5 @@ def _is_mirror_current(book: Book, folder: str) -> bool:
     if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # the services ask the person, or follow the link
     status = os.stat(path)
-    known = hook_sql.mirror_file(book, projects.as_text(path))
+    known = hook_queries.mirror_file(book, projects.as_text(path))
     return known == (status.st_size, status.st_mtime_ns, book.project.revision)

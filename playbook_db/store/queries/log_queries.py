@@ -11,13 +11,13 @@ from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
 from playbook_db.errors import RevisionNotFoundError
-from playbook_db.store import quick_sql
-from playbook_db.store.hook_sql import rows
-from playbook_db.store.quick_sql import LAST_REVISION
-from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import rows
+from playbook_db.store.queries.list_queries import LAST_REVISION
+from playbook_db.store.queries.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
-    from playbook_db.store.hook_sql import Reader
+    from playbook_db.store.queries.hook_queries import Reader
 
 _CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c
@@ -38,7 +38,7 @@ _SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
 """
-_TAG = f"CASE WHEN {quick_sql.IS_AGAIN.replace('a.', 'v.')} THEN 'again' ELSE v.tag END"
+_TAG = f"CASE WHEN {list_queries.IS_AGAIN.replace('a.', 'v.')} THEN 'again' ELSE v.tag END"
 _VOTES = f"""
 SELECT coalesce(k.name, v.name), {_TAG}, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
@@ -72,8 +72,8 @@ SELECT coalesce(max((SELECT w.sessions FROM showings AS w
 FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id
 """
 _RECENT = f"""
-SELECT {quick_sql.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
-FROM key_points AS k {quick_sql.LAST_REWORDING}
+SELECT {list_queries.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
+FROM key_points AS k {list_queries.LAST_REWORDING}
 WHERE k.playbook_id = :playbook_id AND k.id = :point_id
 """
 _MERGED = """
@@ -236,7 +236,7 @@ def read_skipped(
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
     """Return the life of the live or retired point *name*: its newest *limit* revisions up to the revision *last*.
     Return None if there is no such point."""
-    point_id = quick_sql.point_id(book, name)
+    point_id = list_queries.point_id(book, name)
     if point_id is None:
         return None
     of_point = LogFilter(1, last, point_id=point_id)

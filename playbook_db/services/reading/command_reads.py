@@ -1,43 +1,44 @@
-"""Reading for commands: from the database file if that is enough, else from the open project (see `sources`)."""
+"""Reading for commands: from the database file if that is enough, else from the open project (see `file_first`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from playbook_db.services import session_text
-from playbook_db.services.reading import sources
-from playbook_db.services.reading.sources import ReadSource
-from playbook_db.store import at_hand, hook_sql, quick_sql
-from playbook_db.store.hook_sql import Book
+from playbook_db.services.reading import file_first
+from playbook_db.services.reading.file_first import ReadSource
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Book
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from playbook_db.domain.proposals import ReviewItem
-    from playbook_db.store.hook_sql import Reader, Searched, SearchReader, StoredPoint
-    from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
-    from playbook_db.store.revision_log import LoggedRevision
+    from playbook_db.store.queries.hook_queries import Reader, Searched, SearchReader, StoredPoint
+    from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails
+    from playbook_db.store.queries.revision_log import LoggedRevision
     from playbook_db.store.upkeep.backup_list import Backup
 
-    Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, quick_sql.StoredMarks]]
-    Listing = tuple[Sequence[StoredPoint], Mapping[str, quick_sql.StoredMarks]]
+    Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, list_queries.StoredMarks]]
+    Listing = tuple[Sequence[StoredPoint], Mapping[str, list_queries.StoredMarks]]
 
 _MOST_REVISIONS = 100  # in a log that is read at once
 
 
 def listing(source: ReadSource) -> "Listing":
     """Return the live points in the playbook's order, and their marks (such as `pinned`) by name."""
-    return sources.read(source, list_in, or_replica=True)
+    return file_first.read(source, list_in, or_replica=True)
 
 
 def list_in(book: "Reader") -> "Listing":
     """Return the live points of *book* and their marks, in the form that `listing` returns."""
-    return quick_sql.live_points(book), quick_sql.marks(book)
+    return list_queries.live_points(book), list_queries.marks(book)
 
 
 def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
     """Return the live points that match each of *questions*, with scores, best first. Also return the points' marks by
     name. Call *notify* if the full-text index can't be used."""
-    answers, marks = sources.read(source, lambda book: search_in(book, *questions), or_replica=True)
+    answers, marks = file_first.read(source, lambda book: search_in(book, *questions), or_replica=True)
     if any(each.is_damaged for each in answers):
         from playbook_db.services.reading import listing
 
@@ -45,48 +46,48 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
     return [each.points for each in answers], marks
 
 
-def search_in(book: "SearchReader", *questions: str) -> "tuple[list[Searched], Mapping[str, quick_sql.StoredMarks]]":
+def search_in(book: "SearchReader", *questions: str) -> "tuple[list[Searched], Mapping[str, list_queries.StoredMarks]]":
     """Return the points of *book* that match each of *questions*, and their marks by name."""
     answers = [book.search(each) for each in questions]
-    return answers, quick_sql.marks_of(book, [each.points for each in answers])
+    return answers, list_queries.marks_of(book, [each.points for each in answers])
 
 
-def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, quick_sql.Retirement]]":
+def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, list_queries.Retirement]]":
     """Return the retired points, most recent first."""
-    return sources.read(source, quick_sql.retired_points, or_replica=True)
+    return file_first.read(source, list_queries.retired_points, or_replica=True)
 
 
-def find(source: ReadSource, name: str) -> "quick_sql.PointRecord | RevisionDetails":
+def find(source: ReadSource, name: str) -> "list_queries.PointRecord | RevisionDetails":
     """Return the point *name*, live or retired. If there is none and *name* is a number, return that revision. Raises
     PointNotFoundError or RevisionNotFoundError."""
 
-    def query(book: "Reader") -> "quick_sql.PointRecord | RevisionDetails":
-        if point := quick_sql.find_point(book, name):
+    def query(book: "Reader") -> "list_queries.PointRecord | RevisionDetails":
+        if point := list_queries.find_point(book, name):
             return point
         if revision_number(name) is not None:
-            from playbook_db.store.playbook import log_queries
+            from playbook_db.store.queries import log_queries
 
             return log_queries.read_revision(book, name)
-        raise quick_sql.no_such_point(book, name)
+        raise list_queries.no_such_point(book, name)
 
     from playbook_db.domain.times import revision_number  # late: few commands come here
 
-    return sources.read(source, query, or_replica=revision_number(name) is None)
+    return file_first.read(source, query, or_replica=revision_number(name) is None)
 
 
-def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
+def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
     """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
     PointNotFoundError."""
 
-    def query(book: "Reader") -> "tuple[Life, quick_sql.PointLifespan, tuple[EventUse, ...]]":
-        if span := quick_sql.lifespan(book, name):
-            from playbook_db.store.playbook import log_queries
+    def query(book: "Reader") -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
+        if span := list_queries.lifespan(book, name):
+            from playbook_db.store.queries import log_queries
 
             if life := log_queries.life(book, name):
                 return life, span, log_queries.use_by_event(book, name)
-        raise quick_sql.no_such_point(book, name)
+        raise list_queries.no_such_point(book, name)
 
-    return sources.read(source, query, sync=False)
+    return file_first.read(source, query, sync=False)
 
 
 def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
@@ -95,33 +96,36 @@ def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None
     def query(book: Book) -> None:
         is_new = folder is not None and not book.playbook_id  # then the folder may be the mistake
         for name in () if is_new else names:
-            if quick_sql.point_id(book, name) is None:
-                raise quick_sql.no_such_point(book, name)
+            if list_queries.point_id(book, name) is None:
+                raise list_queries.no_such_point(book, name)
 
-    sources.from_file(url, folder, query)
+    file_first.from_file(url, folder, query)
 
 
 def prompt(source: ReadSource) -> str:
     """Return the text for a session, as `session_text.compose` explains it."""
-    return sources.read_both(source, session_text.compose, or_replica=True)
+    return file_first.read_both(source, session_text.compose, or_replica=True)
 
 
-def jobs(source: ReadSource, *, of_all: bool) -> "list[quick_sql.Job]":
+def jobs(source: ReadSource, *, of_all: bool) -> "list[list_queries.Job]":
     """Return the jobs of the project, or of all projects, oldest first."""
-    return sources.read(
-        source, lambda book: quick_sql.jobs(book.execute, None if of_all else book.playbook_id), sync=False, is_own=True
+    return file_first.read(
+        source,
+        lambda book: list_queries.jobs(book.execute, None if of_all else book.playbook_id),
+        sync=False,
+        is_own=True,
     )
 
 
-def sessions(source: ReadSource) -> "list[quick_sql.SessionSummary]":
+def sessions(source: ReadSource) -> "list[list_queries.SessionSummary]":
     """Return the sessions that were learned from, newest first."""
-    return sources.read(source, quick_sql.sessions, sync=False)
+    return file_first.read(source, list_queries.sessions, sync=False)
 
 
 def proposals(source: ReadSource) -> "list[ReviewItem]":
     """Return the proposals that wait for a person. Those for the project's playbook come first, then those for the
     user's."""
-    return sources.read_both(source, lambda books: [item for book in books for item in quick_sql.waiting(book)])
+    return file_first.read_both(source, lambda books: [item for book in books for item in list_queries.waiting(book)])
 
 
 def log(
@@ -131,17 +135,17 @@ def log(
     at most *most* changes. The file is enough for few revisions, if `since`, `until` and `session` aren't set."""
 
     def quick(book: Book) -> "Sequence[LoggedRevision] | None":
-        from playbook_db.store.revision_log import LogFilter, read_log
+        from playbook_db.store.queries.revision_log import LogFilter, read_log
 
         name, limit = options["name"], options["limit"] or _MOST_REVISIONS + 1
-        point_id = None if name is None else quick_sql.point_id(book, name)
+        point_id = None if name is None else list_queries.point_id(book, name)
         if (name is not None and point_id is None) or any(options[each] for each in ("since", "until", "session")):
             return None
         log_filter = LogFilter(1, book.project.revision, None, options["source"], options["by"], point_id)
         revisions = read_log(book, log_filter, limit=min(limit, _MOST_REVISIONS + 1), most_changes=most)
         return revisions if len(revisions) <= _MOST_REVISIONS else None
 
-    revisions = sources.from_file(source.url, source.folder, quick)
+    revisions = file_first.from_file(source.url, source.folder, quick)
     if revisions is not None:
         show(iter(revisions))
         return
@@ -151,14 +155,14 @@ def log(
         show(history.log(project, history.LogQuery(**options), most_changes=most))
 
 
-def list_projects(url: str) -> "list[quick_sql.ListedProject]":
+def list_projects(url: str) -> "list[list_queries.ListedProject]":
     """Return all projects with a playbook, by key."""
-    return sources.read_database(url, quick_sql.projects)
+    return file_first.read_database(url, list_queries.projects)
 
 
 def location(url: str) -> str:
     """Return the path of the database file. For a database on a server, return *url* without its password."""
-    path = at_hand.file_of(url)
+    path = sqlite_open.file_of(url)
     if path is None:
         from playbook_db.store import urls
 
@@ -169,8 +173,8 @@ def location(url: str) -> str:
 def backups(url: str) -> "list[tuple[Backup, int | None]]":
     """Return the backups of the database at *url*, newest first, with the numbers of their schemas (None if
     unreadable). Raises DatabaseError if the database is on a server."""
-    path = at_hand.file_of(url)
-    if path is None or at_hand.no_regular_file(path):
+    path = sqlite_open.file_of(url)
+    if path is None or sqlite_open.no_regular_file(path):
         from playbook_db.store.upkeep import database_file
 
         path = database_file.path_of(url)  # explains what is wrong
@@ -181,8 +185,8 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
 
 def is_ignored(url: str, folder: str) -> bool | None:
     """Return whether the project in *folder* is ignored. Return None if the database file is not enough."""
-    return sources.from_file(
-        url, folder, lambda book: hook_sql.is_ignored(book.execute, hook_sql.key_of(book.execute, folder))
+    return file_first.from_file(
+        url, folder, lambda book: hook_queries.is_ignored(book.execute, hook_queries.key_of(book.execute, folder))
     )
 
 
@@ -193,13 +197,13 @@ def moved_from(url: str, folder: str) -> str | None:
     def query(book: Book) -> str:
         return "" if book.project.revision else status.moved_from(book.execute, folder)
 
-    return sources.from_file(url, folder, query, sync=False)
+    return file_first.from_file(url, folder, query, sync=False)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """Look up revisions by the *times* in playbook files, as `quick_sql.known_times` does. Return None if the database
-    file is not enough."""
-    return sources.from_file(url, folder, lambda book: quick_sql.known_times(book, times), sync=False)
+    """Look up revisions by the *times* in playbook files, as `list_queries.known_times` does. Return None if the
+    database file is not enough."""
+    return file_first.from_file(url, folder, lambda book: list_queries.known_times(book, times), sync=False)
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
@@ -207,6 +211,6 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
     or if the database file is not enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
-        return next(iter(hook_sql.rows(book, quick_sql.LAST_LESSON)), None)
+        return next(iter(hook_queries.rows(book, list_queries.LAST_LESSON)), None)
 
-    return sources.from_file(url, folder, query, sync=False, of_replica=True)
+    return file_first.from_file(url, folder, query, sync=False, of_replica=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.projects import as_path, has_folder
-from playbook_db.store.hook_sql import (
+from playbook_db.store.queries.hook_queries import (
     IS_IGNORED,
     POINT_COLUMNS,
     PROJECT,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from playbook_db.domain.proposals import ReviewItem
-    from playbook_db.store.at_hand import Connection
-    from playbook_db.store.hook_sql import Execute, Reader
+    from playbook_db.store.queries.hook_queries import Execute, Reader
+    from playbook_db.store.sqlite_open import Connection
 
 
 LIVE_POINTS = f"""
