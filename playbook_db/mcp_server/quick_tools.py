@@ -62,7 +62,7 @@ def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
         match, life = list_queries.find_point(book, name), log_queries.life(book, name)
         if match is None or life is None:
             return None
-        return answers.life_answer(match.point, match.retirement and match.retirement.revision, life), [name]
+        return answers.life_answer(match.point, match.retired and match.retired.revision, life), [name]
 
     from playbook_db.store.queries import log_queries
 

@@ -478,7 +478,7 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = history.point_in_full(days, "oth-001").lifespan
+    span = history.point_in_full(days, "oth-001").details.lifespan
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",

@@ -46,13 +46,14 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
         assert read_playbook(copy) == read_playbook(project)
         assert import_export.prompt(copy) == import_export.prompt(project)
         for name in ("pat-001", "pat-002", "pat-004"):
-            assert edit.find(copy, name) == edit.find(project, name)
-            one, other = history.point_in_full(known, name).lifespan, history.point_in_full(project, name).lifespan
+            point, same = history.point_in_full(known, name).details, edit.find(project, name)
+            assert (point.point.text, point.retired, point.extra) == (same.point.text, same.retired, same.extra)
+            one, other = point.lifespan, same.lifespan
             assert (one.created_at, one.changed_in, one.changed_at) == (
                 other.created_at, other.changed_in, other.changed_at,
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    changed_at = history.point_in_full(project, "pat-004").lifespan.changed_at
+    changed_at = history.point_in_full(project, "pat-004").details.lifespan.changed_at
     assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((2, -1, -1), (3, 1, 0)))
     assert b"of a page" not in path.read_bytes()
 

@@ -21,11 +21,11 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.following import Trial
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit
-from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import Project, open_store, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.list_queries import PointRecord
 from tests.web.conftest import Answer, Visitor, served
 
 TAGS = re.compile(r"<[^>]+>")
@@ -56,7 +56,7 @@ class Site:
         with self.project() as project:
             return edit.add(project, text, section=section).changes[0].point.name
 
-    def find(self, name: str) -> PointDetails:
+    def find(self, name: str) -> PointRecord:
         """The point as the database has it."""
         with self.project() as project:
             return edit.find(project, name)

@@ -62,13 +62,11 @@ def find(source: ReadSource, name: str) -> "list_queries.PointRecord | RevisionD
     PointNotFoundError or RevisionNotFoundError."""
 
     def query(book: "Reader") -> "list_queries.PointRecord | RevisionDetails":
-        if point := list_queries.find_point(book, name):
-            return point
-        if revision_number(name) is not None:
-            from playbook_db.store.queries import log_queries
+        if revision_number(name) is None:
+            return list_queries.require_point(book, name)
+        from playbook_db.store.queries import log_queries
 
-            return log_queries.read_revision(book, name)
-        raise list_queries.no_such_point(book, name)
+        return list_queries.find_point(book, name) or log_queries.read_revision(book, name)
 
     from playbook_db.domain.times import revision_number  # late: few commands come here
 

@@ -13,14 +13,13 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.proposals import ReviewItem
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services.playbook import edit, review
-from playbook_db.services.playbook.edit import PointDetails
+from playbook_db.services.playbook import review
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation
 from playbook_db.store.queries import list_queries, log_queries
-from playbook_db.store.queries.list_queries import PointLifespan, SessionSummary
+from playbook_db.store.queries.list_queries import PointRecord, SessionSummary
 from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails, read_revision
 from playbook_db.store.queries.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
@@ -47,8 +46,7 @@ class FullPoint:
     """All that is known about a point. `uses` counts its uses by event. `citations` are the sessions that cited it.
     `life` is None if only a team's database has it, and that database can't be reached."""
 
-    details: PointDetails
-    lifespan: PointLifespan
+    details: PointRecord
     life: Life | None = None
     uses: tuple[EventUse, ...] = ()
     citations: tuple[Citation, ...] = ()
@@ -148,14 +146,11 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
     """Return all that is known about the point *name*, live or retired. Its life has only the newest *limit* revisions
     up to the revision *last*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        details, lifespan = edit.find_in(book, name), list_queries.lifespan(book, name)
-        if lifespan is None:
-            raise list_queries.no_such_point(book, name)
+        details = list_queries.require_point(book, name)
         if isinstance(project, LastKnownProject):
-            return FullPoint(details, lifespan)
+            return FullPoint(details)
         return FullPoint(
             details,
-            lifespan,
             log_queries.life(book, name, last=last, limit=limit),
             log_queries.use_by_event(book, name),
             statistics.citations_of(book, name, most=_CITATIONS),

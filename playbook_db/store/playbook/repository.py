@@ -312,10 +312,6 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the additional fields that files gave to live and retired points, by name, as JSON."""
         return dict(self._execute(_EXTRAS).all())
 
-    def extra_of(self, name: str) -> str:
-        """Return the additional fields of the point *name*, as JSON."""
-        return next((fields for (fields,) in rows(self, list_queries.EXTRA, name=name)), "{}")
-
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned point doesn't rest."""
         self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))

@@ -309,10 +309,11 @@ class ListedProject(NamedTuple):
 
 
 class Retirement(NamedTuple):
-    """The revision that retired a point, and its reason."""
+    """The revision that retired a point, and its reason. Nothing is left of the text of a point that `is_forgotten`."""
 
     revision: int
     reason: "str | None"
+    is_forgotten: bool
 
 
 class PointEvidence(NamedTuple):
@@ -343,7 +344,7 @@ class PointRecord(NamedTuple):
     """A live or retired point with all details. `extra` has the additional fields that came from a file, as JSON."""
 
     point: StoredPoint
-    retirement: "Retirement | None"
+    retired: "Retirement | None"
     lifespan: PointLifespan
     extra: str
     evidence: "tuple[PointEvidence, ...]"
@@ -376,7 +377,7 @@ def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, floa
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
     """Return the retired points, most recent first."""
     matches = rows(book, RETIRED_POINTS)
-    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in matches]
+    return [(StoredPoint(row[:-3]), Retirement(row[-3], row[-2], bool(row[-1]))) for row in matches]
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
@@ -438,11 +439,18 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
     span = lifespan(book, name)
     if span is None:
         return None
-    ((*point, retired_in, reason, _),) = rows(book, POINT, name=name)
-    retirement = None if retired_in is None else Retirement(retired_in, reason)
+    ((*point, retired_in, reason, is_forgotten),) = rows(book, POINT, name=name)
+    retired = None if retired_in is None else Retirement(retired_in, reason, bool(is_forgotten))
     extra = next((fields for (fields,) in rows(book, EXTRA, name=name)), "{}")
     evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
-    return PointRecord(StoredPoint(point), retirement, span, extra, evidence)
+    return PointRecord(StoredPoint(point), retired, span, extra, evidence)
+
+
+def require_point(book: "Reader", name: str) -> "PointRecord":
+    """Return the live or retired point *name*. Raises PointNotFoundError."""
+    if point := find_point(book, name):
+        return point
+    raise no_such_point(book, name)
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
