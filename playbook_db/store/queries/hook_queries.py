@@ -302,9 +302,9 @@ def fitting(book: "Reader", terms: "Sequence[Term]", *, strongly: bool = False) 
     return [each for each in matches if each[1] >= search_words.stretched(least, each[0].text)]
 
 
-def with_names(book: "Reader", names: "Iterable[str]", query: str = FITTING) -> "list[tuple[StoredPoint, float]]":
-    """Run *query* for the points that write one of *names* as code. Return each with its score, best first. A name
-    counts for less if more points have it."""
+def with_names(book: "Reader", names: "Iterable[str]") -> "list[tuple[StoredPoint, float]]":
+    """Return the points, without resting ones, that write one of *names* as code, each with its score, best first. A
+    name counts for less if more points have it."""
     from playbook_db.domain import code_names, search_words
 
     weights: dict[int, dict[str, float]] = {}
@@ -313,26 +313,24 @@ def with_names(book: "Reader", names: "Iterable[str]", query: str = FITTING) -> 
         for number in numbers if len(numbers) <= code_names.MOST_POINTS else ():
             weights.setdefault(int(number), {})[name] = 1 / len(numbers)
     points = []
-    for point in _points(book, query, weights):
+    for point in _points(book, FITTING, weights):
         words = code_names.written(point.text)
         if score := sum([weight for name, weight in weights[point.id].items() if code_names.has(words, name)]):
             points.append((point, score))
     return sorted(points, key=lambda each: (-each[1], len(each[0].text), each[0].id))
 
 
-def about_file(
-    book: "Reader", path: str, names: "Iterable[str]", query: str = FITTING
-) -> "list[tuple[StoredPoint, float]]":
-    """Run *query* for the points that name the file *path*, and then for those that write one of *names* as code.
-    Return each with its score, best first. The bare name of a file in a folder counts if only one point has it."""
+def about_file(book: "Reader", path: str, names: "Iterable[str]") -> "list[tuple[StoredPoint, float]]":
+    """Return the points that name the file *path*, and then those of `with_names`, each with its score, best first. The
+    bare name of a file in a folder counts if only one point has it."""
     from playbook_db.domain import code_names, search_words
 
-    scores = {point.id: (point, score) for point, score in with_names(book, names, query)}
+    scores = {point.id: (point, score) for point, score in with_names(book, names)}
     *above, base = path.split("/")[-2:]
     for end, most in {base: 1, "/".join([*above, base]): search_words.MOST_RANKED}.items():
         term = search_words.phrase(end)
         numbers = matching(book, term, search_words.MOST_RANKED) if term.words else []
-        for point in _points(book, query, numbers if len(numbers) <= most else ()):
+        for point in _points(book, FITTING, numbers if len(numbers) <= most else ()):
             if code_names.has_path(point.text, end, path):
                 _, score = scores.get(point.id, (point, 0.0))
                 scores[point.id] = point, _NAMES_FILE + score % _NAMES_FILE
