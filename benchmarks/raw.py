@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 
 from playbook_db.domain.prompt_text import rank
 from playbook_db.store.engine import WAL_CHECKPOINT_BYTES
-from playbook_db.store.quick_sql import LIVE_POINTS
+from playbook_db.store.queries.list_queries import LIVE_POINTS
 
 _PRAGMAS = (
     "busy_timeout = 900000",  # milliseconds: a busy machine's crowd waits long, and none may be lost

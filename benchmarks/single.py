@@ -70,7 +70,7 @@ def _changes() -> dict[str, Callable[[Project], bool]]:
             origin="benchmark",
         ),
     }
-    searched = {"search": lambda project: bool(listing.search(project, "17: migration and rollback")[0][0].points)}
+    searched = {"search": lambda project: bool(listing.search(project, "17: migration and rollback").points)}
     return {name: partial(_is_kept, change) for name, change in changes.items()} | searched
 
 

@@ -18,7 +18,6 @@ from typing import Any, Self
 import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.default import DefaultDialect
 
@@ -26,7 +25,8 @@ from playbook_db.services import maintenance
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.postgres import dialect as postgres_dialect
+from playbook_db.store.postgres import connection as postgres_connection
+from playbook_db.store.postgres.dialect import speak_as_sqlite
 from playbook_db.store.sqlite import dialect as sqlite_dialect
 from playbook_db.store.tables import metadata
 from playbook_db.store.urls import sqlite_path
@@ -136,7 +136,7 @@ class PlainConnection:
         self._connection.row_factory = lambda cursor: functools.partial(
             NamedRow, [column.name for column in cursor.description or ()]
         )
-        postgres_dialect.speak_as_sqlite(self._connection)
+        speak_as_sqlite(self._connection)
 
     def execute(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Any:
         """What the server answers to *statement* with *values*."""
@@ -285,27 +285,13 @@ def wait_for_no_disk(patch: pytest.MonkeyPatch) -> None:
 
 def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
     """Let every engine of the session have what another one compiled: to SQLAlchemy, all dialects of a class are the
-    same then. A command's statements take longer to compile than to run, and each test makes engines of its own. What
-    an engine asks a server first, which is the same for all databases of the tests, is asked once, too."""
+    same then. A command's statements take longer to compile than to run, and each test makes engines of its own."""
     compiled: dict[Any, Any] = {}
 
     def create_sharing(url: Any, *, execution_options: Mapping[str, Any], **options: Any) -> Engine:
         return create_engine(url, execution_options={**execution_options, "compiled_cache": compiled}, **options)
 
-    for module in (sqlite_dialect, postgres_dialect):
+    for module in (sqlite_dialect, postgres_connection):
         patch.setattr(module, "create_engine", create_sharing)
     patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
     patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))
-    for name in ("_get_server_version_info", "_type_info_fetch", "get_default_isolation_level"):
-        patch.setattr(PGDialect_psycopg, name, _asked_once(getattr(PGDialect_psycopg, name)))
-
-
-def _asked_once(ask: Callable[..., Any]) -> Callable[..., Any]:
-    known: list[Any] = []
-
-    def answer(*given: Any) -> Any:
-        if not known:
-            known.append(ask(*given))
-        return known[0]
-
-    return answer

@@ -14,8 +14,6 @@ State = Literal["open", "silent", "cut"]
 _RESEND_S = 0.2  # after which a lost packet is sent again; twice as long each further time
 _ASKING = (b"Q", b"S")  # what a client sends and then waits: a simple query, or the sync at the end of a pipeline
 
-_UNAWAITED = b"ROLLBACK\0"  # the end of a transaction that only read, as a test of its own shows
-
 
 class Link:
     """Passes on what clients send to the server at *url*, which listens on a socket of this machine, and its answers.
@@ -123,6 +121,5 @@ class _Counter:
             size = head + int.from_bytes(self._left[head : head + 4], "big")
             if len(self._left) < size:
                 return
-            is_asking = self._left[:1] in _ASKING and self._left[5:size] != _UNAWAITED
-            self._link.round_trips += self._has_begun and is_asking
+            self._link.round_trips += self._has_begun and self._left[:1] in _ASKING
             self._left, self._has_begun = self._left[size:], True

@@ -16,9 +16,10 @@ from playbook_db.services.opening import of_team
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, Servers, find_membership
 from playbook_db.services.sharing import joining, team
-from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.quick_sql import Job
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.list_queries import Job
 from playbook_db.store.team.memberships import Membership
 from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder
@@ -88,14 +89,14 @@ class Member:
     @property
     def replica(self) -> Path:
         """The file of his replica."""
-        return Path(at_hand.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
+        return Path(sqlite_open.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
 
     def points(self) -> list[str]:
         """The texts that his sessions may be shown."""
-        connection = at_hand.open_replica(str(self.replica))
+        connection = sqlite_open.open_replica(str(self.replica))
         try:
-            project = hook_sql.find_project(connection, self.membership().name)
-            points = quick_sql.live_points(hook_sql.Book(connection, project)) if project else []
+            project = hook_queries.find_project(connection.execute, self.membership().name)
+            points = list_queries.live_points(hook_queries.Book(connection, project)) if project else []
             return [point.text for point in points]
         finally:
             connection.close()

@@ -9,9 +9,9 @@ from sqlalchemy import text as sql
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import Call
+from playbook_db.store.queries import hook_queries
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
 
@@ -47,7 +47,7 @@ def write_sample_database(path: Path) -> Path:
                 for session in ("a session", "a session", "another"):
                     shown = {"playbook_id": 1 + (count == 2), "session_id": session, "source": "startup"}
                     rest = {"revision": 1, "points": "[1, 2]", "left_out": 0, "now": TIME, "event": "SessionStart"}
-                    connection.execute(sql(hook_sql.ADD_INJECTION), shown | rest)
+                    connection.execute(sql(hook_queries.ADD_INJECTION), shown | rest)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     Path(f"{path}.upgrade.lock").unlink()

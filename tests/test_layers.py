@@ -83,8 +83,8 @@ def test_no_folder_of_the_package_holds_more_than_fourteen_modules() -> None:
         "domain.sections",
         "domain.prompt_text",
         "services.templates",
-        "store.at_hand",
-        "store.hook_sql",
+        "store.sqlite_open",
+        "store.queries.hook_queries",
         "claude_code.hooks.showing",
         "claude_code.hooks.inject",
         "claude_code.hooks.remind",
@@ -116,7 +116,7 @@ def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tu
         (tmp_path / "backups" / name).touch()
     path = str(tmp_path / "playbook.db")
 
-    imported = _modules_after(f"from playbook_db.store import at_hand; assert not at_hand.loss_of({path!r})")
+    imported = _modules_after(f"from playbook_db.store import sqlite_open; assert not sqlite_open.loss_of({path!r})")
 
     assert not imported & {"re", "playbook_db.errors"}
 

@@ -20,7 +20,7 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql
+from playbook_db.store.queries import hook_queries
 
 Search = Callable[[str, int], Sequence[str]]
 Method = Callable[[Sequence[Point]], Search]
@@ -48,19 +48,17 @@ class _InMemory(sqlite3.Connection):
 class Stored:
     """A playbook in a database of the product's."""
 
-    connection: sqlite3.Connection
-    number: int
-    live: int
+    book: hook_queries.Book
 
     def search(self, query: str, limit: int) -> Sequence[str]:
         """What the product's search finds."""
-        found = hook_sql.search(self.connection.execute, self.number, self.live, query)
+        found = hook_queries.search(self.book, query)
         return [point.name for point, _ in found[:limit]]
 
     def show(self, query: str, limit: int, *, strongly: bool = False) -> Sequence[str]:
         """What of that fits well enough to be shown unasked."""
         terms = search_words.terms(query)
-        found = hook_sql.fitting(self.connection.execute, self.number, self.live, terms, strongly=strongly)
+        found = hook_queries.fitting(self.book, terms, strongly=strongly)
         return [point.name for point, _ in found[:limit]]
 
 
@@ -88,8 +86,8 @@ def stored(playbooks: Sequence[Sequence[Point]]) -> list[Stored]:
                 import_export.import_playbook(Project(project.store, key), reading, source="the corpus", replace=True)
         with closing(sqlite3.connect(sandbox.database_path(Path(folder)))) as written:
             written.backup(connection)
-    found = [hook_sql.find_project(connection, key) for key in keys]
-    return [Stored(connection, each.id, each.live_points) for each in found if each is not None]
+    found = [hook_queries.find_project(connection.execute, key) for key in keys]
+    return [Stored(hook_queries.Book(connection, each)) for each in found if each is not None]
 
 
 def few_words(points: Sequence[Point]) -> Search:

@@ -25,8 +25,8 @@ from playbook_db.claude_code.hooks.hook_runner import parse
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import SCHEMA
 
 HOOKS = sandbox.ROOT / "hooks"
 _LONGEST_S = 1.0  # the longer deadline of the two

@@ -33,7 +33,7 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.sqlite_open import SCHEMA
 
 FORGOTTEN = "quarterdeck-lantern-forty-one"
 _LIMIT_S = 120.0

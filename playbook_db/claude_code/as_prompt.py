@@ -9,7 +9,8 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, remind, showing, touched
 from playbook_db.domain import search_words
 from playbook_db.errors import ArgumentError, DatabaseError
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
 
 _WAIT_S = 2.0  # for a database that somebody holds
 _AT_START = "shown at the session's start, whatever the prompt"
@@ -22,7 +23,7 @@ class PointReason(NamedTuple):
     five of the words that it `shares`."""
 
     moment: str
-    point: hook_sql.StoredPoint
+    point: hook_queries.StoredPoint
     is_shown: bool
     reason: str
     shares: tuple[str, ...] = ()
@@ -38,8 +39,8 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
     path, sources = settings.sqlite_file(url), list[showing.Source]()
     try:
         if path is None or not os.path.exists(path):
-            raise at_hand.UnusableError("The hooks only read a database file, and there is none. Run: playbook init")
-        sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
+            raise sqlite_open.UnusableError("There is no database file for the hooks. Run: playbook init")
+        sources = remind.sources(sqlite_open.connect(path, wait_s=_WAIT_S), path, folder)
         if not sources:
             raise ArgumentError(f"{folder} has no playbook, or is ignored, so a session there is shown no key point.")
         text, chosen = showing.compose(sources)
@@ -51,7 +52,7 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
         rest = [PointReason("start", point, True, _AT_START) for _, points in chosen for point in points]
         at_start = {each.point.name: each for each in [*rest, *candidates[::-1]] if each.moment == "start"}
         return text, [*(each for each in candidates if each.moment != "start"), *at_start.values()]
-    except (at_hand.UnusableError, at_hand.driver().Error) as error:
+    except (sqlite_open.UnusableError, sqlite_open.driver().Error) as error:
         raise DatabaseError(str(error)) from None
     finally:
         for each in sources:
@@ -63,7 +64,7 @@ def _candidates(
 ) -> list[PointReason]:
     """Return the candidates of the event *name* with *fields*. Add those that are shown with it to *shown*."""
     event, moment = hook_runner.Event({"hook_event_name": name, **fields}), "file" if name == remind.FILE else "prompt"
-    candidates: dict[_Key, tuple[hook_sql.StoredPoint, str]] = {}
+    candidates: dict[_Key, tuple[hook_queries.StoredPoint, str]] = {}
     text, terms = question = remind.question_of(event, folder)
     switch = registration.MOMENTS[name]
     is_on = registration.is_on(switch, folder)
@@ -76,8 +77,8 @@ def _candidates(
             shown.setdefault((source, point.id), f"shown with the {moment}")
         candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
-        resting = {number for (number,) in book.execute(hook_sql.RESTING, {"playbook_id": book.project.id})}
-        for point, score in hook_sql.search(book.execute, book.project.id, book.project.live_points, text):
+        resting = {number for (number,) in hook_queries.rows(book, hook_queries.RESTING)}
+        for point, score in hook_queries.search(book, text):
             needed = search_words.stretched(search_words.least_fitting(terms), point.text)
             why = "names neither it nor its code" if name == remind.FILE else f"score {score:.2f}, needs {needed:.2f}"
             reason = "rests" if point.id in resting else f"doesn't fit enough: {why}"

@@ -24,7 +24,7 @@ from playbook_db.services.learning.budget import Budget
 from playbook_db.services.learning.cursor import Cursor
 from playbook_db.services.learning.learn import LearnResult
 from playbook_db.services.project import Project
-from playbook_db.store.quick_sql import Job
+from playbook_db.store.queries.list_queries import Job
 
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together

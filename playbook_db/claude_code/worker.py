@@ -54,7 +54,7 @@ from playbook_db.services.sharing import mirror, team
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
-    from playbook_db.store.quick_sql import Job
+    from playbook_db.store.queries.list_queries import Job
 
 MAX_MINUTES = 30  # of one worker; the rest waits for the next one
 SILENT_S = 3600.0  # a transcript that grew within this time may belong to a running session

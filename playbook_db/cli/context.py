@@ -17,7 +17,7 @@ from playbook_db.errors import ArgumentError, MissingExtraError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
-    from playbook_db.services.reading.sources import Reads, ReadSource
+    from playbook_db.services.reading.file_first import ReadSource
 
 EXACTLY = "exactly"  # the option of `init`, which makes a project of exactly the folder that it is given
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -99,10 +99,10 @@ def project_folder(*, must_exist: bool = False) -> str:
         raise ArgumentError(f"There is no folder {folder}. Name the project's folder with --project.")
     if _options().get(EXACTLY):
         return folder
-    from playbook_db.services.reading import sources
+    from playbook_db.services.reading import file_first
 
     places = click.get_current_context().meta.setdefault("playbook_db.places", {})
-    return str(places.get(folder) or places.setdefault(folder, sources.place_of(database_url(), folder)))
+    return str(places.get(folder) or places.setdefault(folder, file_first.place_of(database_url(), folder)))
 
 
 def current_folder() -> str:
@@ -161,7 +161,7 @@ def playbook_here() -> str:
 def source_of(*names: str) -> "ReadSource":
     """Return the source from which a command reads the playbook. The options, the environment and the *names* of points
     choose the playbook. A name may also be a revision's number, so `opened` doesn't get the project's names."""
-    from playbook_db.services.reading.sources import ReadSource
+    from playbook_db.services.reading.file_first import ReadSource
 
     return ReadSource(*database_and_folder(names), partial(opened, *filter(is_users_name, names)))
 
@@ -173,21 +173,21 @@ def opened(
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
-    reads: "Reads | None" = None,
+    only_reads: bool = False,
 ) -> "Iterator[Project]":
     """Open the project that the options and the environment name. If they or the *names* of points choose the user's
     personal playbook, open that. Raises PointNotFoundError for an unknown name.
 
-    A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that only
-    *reads* gets the local copy. A mirror is updated before and after, unless *sync* is off. If the database is gone but
-    has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
+    A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that
+    *only_reads* gets the replica. A mirror is updated before and after, unless *sync* is off. If the database is gone
+    but has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
     *may_be_new*. Then the user is asked first if the folder doesn't look like a project.
     """
     url, folder = database_and_folder(names)
     if names:
-        from playbook_db.services.reading import quick_reads
+        from playbook_db.services.reading import command_reads
 
-        quick_reads.require_points(url, folder, names)
+        command_reads.require_points(url, folder, names)
     from playbook_db.services.opening import open_project  # late: an unknown name needs no services
     from playbook_db.services.project import Project, is_known, open_store
 
@@ -196,7 +196,13 @@ def opened(
             yield Project.of_user(store)
         return
     with open_project(
-        url, folder, sync=sync, begins_anew=begins_anew, is_own=is_own, reads=reads, notify=lambda line: notify([line])
+        url,
+        folder,
+        sync=sync,
+        begins_anew=begins_anew,
+        is_own=is_own,
+        only_reads=only_reads,
+        notify=lambda line: notify([line]),
     ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()
         if may_be_new and not is_named and not projects.is_project(folder) and not is_known(project):

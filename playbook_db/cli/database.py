@@ -30,7 +30,7 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import command_reads
 
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate
@@ -48,7 +48,7 @@ def database() -> None:
 @as_json
 def path() -> None:
     """Print where the database is, even if it doesn't exist yet."""
-    where = quick_reads.location(database_url())
+    where = command_reads.location(database_url())
     print_answer(where, database=where)
 
 
@@ -110,7 +110,7 @@ def backup(file: str | None, lists: bool) -> None:
     if lists:
         if file is not None:
             raise click.UsageError("--list takes no FILE.")
-        _print_list(quick_reads.backups(database_url()))
+        _print_list(command_reads.backups(database_url()))
         return
     from playbook_db.services import maintenance
 

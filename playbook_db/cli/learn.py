@@ -39,13 +39,13 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import ArgumentError, PlaybookError, Remedy, SessionNotFoundError
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import command_reads
 
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
-    from playbook_db.store.playbook.log_queries import Life, LifeEvent
-    from playbook_db.store.quick_sql import Job, PointLifespan
+    from playbook_db.store.queries.list_queries import Job, PointLifespan
+    from playbook_db.store.queries.log_queries import Life, LifeEvent
 
 _SEE_JOBS = Remedy("To list the jobs: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
@@ -186,7 +186,7 @@ def sessions(ctx: click.Context) -> None:
     """List sessions, what was learned from each, and what it cost."""
     if ctx.invoked_subcommand is not None:
         return
-    listed = quick_reads.sessions(source_of())
+    listed = command_reads.sessions(source_of())
     rows = [
         (
             session_name(each.session_id),
@@ -253,7 +253,7 @@ def why(name: str) -> None:
     You see each session, vote (with its reason and evidence), edit, merge and undo, and how often sessions cite the
     point. For the point as it is now, use playbook show.
     """
-    life, lifespan, uses = quick_reads.life(source_of(name), name)
+    life, lifespan, uses = command_reads.life(source_of(name), name)
     if wants_json():
         print_json(records.life_record(name, life, lifespan, uses))
         return
@@ -377,7 +377,7 @@ def jobs(ctx: click.Context, of_all: bool) -> None:
     """List the worker's jobs, oldest first."""
     if ctx.invoked_subcommand is not None:
         return
-    listed = quick_reads.jobs(source_of(), of_all=of_all)
+    listed = command_reads.jobs(source_of(), of_all=of_all)
     rows = [
         (
             *([job.key] if of_all else []),

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.trust.evidence import Evidence
-    from playbook_db.store.playbook.log_queries import EventUse
     from playbook_db.store.playbook.repository import RevisionResult
-    from playbook_db.store.quick_sql import StoredMarks
+    from playbook_db.store.queries.list_queries import StoredMarks
+    from playbook_db.store.queries.log_queries import EventUse
 
 _UUID_LENGTH = 36  # characters
 _WIDE = 100  # columns of a terminal with room for more than the texts

@@ -16,15 +16,15 @@ def print_overview() -> None:
     if path is not None and not os.path.exists(path):
         say("There is no playbook yet. To add this project: playbook init")
         return
-    from playbook_db.services.reading import quick_reads
+    from playbook_db.services.reading import command_reads
     from playbook_db.services.reading import status as service
 
     status = service.read(url, folder)
-    if folder is not None and not status.points and (moved := quick_reads.moved_from(url, folder)):
+    if folder is not None and not status.points and (moved := command_reads.moved_from(url, folder)):
         notify([moved])
     proposals = f"; {waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
     say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
-    if lesson := quick_reads.last_lesson(url, folder):
+    if lesson := command_reads.last_lesson(url, folder):
         name, text, time = lesson
         say(f'Last lesson, {ago(datetime.fromisoformat(time), now=datetime.now(UTC))}: "{one_line(text)}" [{name}]')
     elif not status.points:

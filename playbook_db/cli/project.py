@@ -33,9 +33,9 @@ def project() -> None:
 @as_json
 def project_list() -> None:
     """List the projects that have a playbook."""
-    from playbook_db.services.reading import quick_reads
+    from playbook_db.services.reading import command_reads
 
-    listed = quick_reads.list_projects(database_url())
+    listed = command_reads.list_projects(database_url())
     rows = []
     for each in listed:
         note = "ignored" if each.is_ignored else ""

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.store.playbook.log_queries import Life
-    from playbook_db.store.quick_sql import StoredMarks
+    from playbook_db.store.queries.list_queries import StoredMarks
+    from playbook_db.store.queries.log_queries import Life
 
 MAX_POINTS = 50  # of one answer
 MAX_TEXT = 1_000  # characters of one text in a list

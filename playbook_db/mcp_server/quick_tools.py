@@ -4,9 +4,9 @@ from typing import Any
 
 from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 from playbook_db.mcp_server import answers
-from playbook_db.services.reading import quick_reads, sources
-from playbook_db.store import quick_sql
-from playbook_db.store.hook_sql import Book, StoredPoint
+from playbook_db.services.reading import command_reads, file_first
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import Book, StoredPoint
 
 
 def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
@@ -42,35 +42,35 @@ def _count(arguments: dict[str, Any], name: str, default: int, allowed: range) -
 
 def _is_kept_out(url: str, folder: str) -> bool:
     """Return whether the session may not read the playbook. The SDK's server then explains why."""
-    return quick_reads.is_ignored(url, folder) is not False
+    return command_reads.is_ignored(url, folder) is not False
 
 
 def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list[str]] | None:
     hits: list[tuple[StoredPoint, float]] = []
     for place in (folder, None):
-        result = sources.from_file(url, place, lambda book: quick_reads.search_in(book, question))
+        result = file_first.from_file(url, place, lambda book: command_reads.search_in(book, question))
         if result is None:
             return None
         (of_playbook,), _ = result
-        hits += of_playbook
+        hits += of_playbook.points
     points = [point for point, _ in sorted(hits, key=lambda hit: hit[1], reverse=True)[:limit]]
     return answers.hits_answer(question, points), [point.name for point in points]
 
 
 def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
     def query(book: Book) -> tuple[str, list[str]] | None:
-        match, life = quick_sql.find_point(book, name), log_queries.life(book, name)
+        match, life = list_queries.find_point(book, name), log_queries.life(book, name)
         if match is None or life is None:
             return None
-        return answers.life_answer(match.point, match.retirement and match.retirement.revision, life), [name]
+        return answers.life_answer(match.point, match.retired and match.retired.revision, life), [name]
 
-    from playbook_db.store.playbook import log_queries
+    from playbook_db.store.queries import log_queries
 
-    return sources.from_file(url, None if is_users_name(name) else folder, query)
+    return file_first.from_file(url, None if is_users_name(name) else folder, query)
 
 
 def _list(url: str, folder: str, section: str | None, offset: int, limit: int) -> tuple[str, list[str]] | None:
-    listed = sources.from_file(url, folder, quick_reads.list_in)
+    listed = file_first.from_file(url, folder, command_reads.list_in)
     if listed is None:
         return None
     live, marks = listed

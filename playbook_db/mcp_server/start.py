@@ -34,7 +34,7 @@ def try_to_serve() -> bool:
     project_env.apply_user_settings()
     if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
-    from playbook_db.services.reading import sources
+    from playbook_db.services.reading import file_first
 
     session, named = settings.session(), os.environ.get("CLAUDE_PROJECT_DIR")
     if session and not named:
@@ -45,7 +45,7 @@ def try_to_serve() -> bool:
         url = settings.database_url()
     except SettingError:
         return False
-    folder = sources.place_of(url, os.path.abspath(named or ""))
+    folder = file_first.place_of(url, os.path.abspath(named or ""))
     if not os.path.isdir(folder):
         return False
     serve(url, folder, asks_roots=not named and not projects.is_project(folder))
@@ -114,13 +114,13 @@ class LightServer:
         """Serve the first folder that the client's answer in *line* names, if there is one."""
         from urllib.parse import unquote, urlsplit
 
-        from playbook_db.services.reading import sources
+        from playbook_db.services.reading import file_first
 
         with suppress(ValueError, LookupError, TypeError, AttributeError, StopIteration):
             uris = [urlsplit(root["uri"]) for root in json.loads(line)["result"]["roots"]]
             folders = (unquote(uri.path) for uri in uris if uri.scheme == "file")
             os.environ["CLAUDE_PROJECT_DIR"] = root = next(filter(os.path.isdir, folders))
-            self.folder = sources.place_of(self.url, root)
+            self.folder = file_first.place_of(self.url, root)
 
     def reply(self, line: bytes) -> bytes | None:
         """Return the answer to the message in *line*, or None for a notification. Raises ToSdkError."""

@@ -47,9 +47,8 @@ from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored, is_known
 from playbook_db.services.reading import history, listing
-from playbook_db.services.reading.sources import HISTORY, MARKED_POINTS, Reads
-from playbook_db.store import quick_sql
-from playbook_db.store.playbook.log_queries import Life
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.log_queries import Life
 
 Parameters = ParamSpec("Parameters")
 
@@ -84,8 +83,8 @@ class PlaybookTools:
     servers: Servers = field(default_factory=Servers)
 
     @contextmanager
-    def opened(self, reads: Reads | None = HISTORY) -> Iterator[tuple[Project, list[str]]]:
-        """Open the project. Yield it, and notes for the session. A tool that only *reads* may get a team's replica.
+    def opened(self, *, only_reads: bool = True) -> Iterator[tuple[Project, list[str]]]:
+        """Open the project. Yield it, and notes for the session. A tool that *only_reads* may get a team's replica.
         Raises ProjectError for an ignored project."""
         notes: list[str] = []
 
@@ -94,14 +93,14 @@ class PlaybookTools:
             print(f"playbook: {one_line(line)}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
 
         self.servers.next_run()
-        with open_project(self.url, self.folder, reads=reads, servers=self.servers, notify=notify) as project:
+        with open_project(self.url, self.folder, only_reads=only_reads, servers=self.servers, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
                     f"{project.own.key} is ignored (playbook project ignore): these tools can't read or change it.",
                     Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
                 )
             is_named = settings.session() or os.environ.get("CLAUDE_PROJECT_DIR")
-            if reads is None and not (is_named or projects.is_project(self.folder) or is_known(project.own)):
+            if not only_reads and not (is_named or projects.is_project(self.folder) or is_known(project.own)):
                 raise ProjectError(
                     f"{self.folder} doesn't look like a project, so no playbook is made for it.",
                     Remedy("Start the server with {}", ("--project", "DIR", "mcp")),
@@ -133,8 +132,8 @@ class PlaybookTools:
     ) -> str:
         """Find key points by what they say, the best answer first. The question can be any text: a task, the message
         of an error, a file's name. Also looks into the user's own playbook (names such as upat-001)."""
-        with self.opened(MARKED_POINTS) as (project, notes):
-            searched, *_ = answers = [listing.search(each, question)[0][0] for each in project.playbooks()]
+        with self.opened() as (project, notes):
+            searched, *_ = answers = [listing.search(each, question) for each in project.playbooks()]
             points = sorted(
                 (point for each in answers for point in each.points), key=lambda each: each[1], reverse=True
             )
@@ -153,7 +152,7 @@ class PlaybookTools:
         """Show a key point's text and life: when it came, its votes with their reasons, edits and merges. With a prompt
         or a file: whether a new session is shown it then, and why."""
         name = name.strip()
-        with self.opened(history.reads_in_full(name)) as (project, notes):
+        with self.opened() as (project, notes):
             full = history.point_in_full(project.with_point(name), name)
         self.shown.add(name)
         retired = full.details.retired
@@ -172,7 +171,7 @@ class PlaybookTools:
         limit: Count = 30,
     ) -> str:
         """List the project's key points with their votes, section by section."""
-        with self.opened(MARKED_POINTS) as (project, notes):
+        with self.opened() as (project, notes):
             live, marks = _points(project)
         page, more = page_of(live, section and section_named(section), offset, limit)
         self.shown.update(point.name for point in page)
@@ -239,7 +238,7 @@ class PlaybookTools:
     ) -> str:
         """Say that a key point that this session was shown helped or harmed it. One vote for a point; a harmful one
         without evidence waits for the user."""
-        with self.opened(None) as (project, _):
+        with self.opened(only_reads=False) as (project, _):
             session = self.mcp_session(context)
             voted = suggestions.vote(project, session, name, tag, reason=reason, quotes=evidence or ())
         return _outcome_text(voted, f"voted {tag} on {name}")
@@ -253,7 +252,7 @@ class PlaybookTools:
     ) -> str:
         """Undo what this session itself did with these tools: a proposal that still waits, a vote, or a change.
         Nothing that others did can be undone here."""
-        with self.opened(None) as (project, _):
+        with self.opened(only_reads=False) as (project, _):
             back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
@@ -262,7 +261,7 @@ class PlaybookTools:
 
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:
         operation = {"type": kind, **fields, "evidence": evidence or []}
-        with self.opened(None) as (project, _):
+        with self.opened(only_reads=False) as (project, _):
             suggested = suggestions.suggest(project, self.mcp_session(context), operation)
         return _outcome_text(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 
@@ -304,7 +303,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
     )  # fmt: skip
     @_raising(ResourceError)
     def playbook() -> str:
-        with tools.opened(MARKED_POINTS) as (project, notes):
+        with tools.opened() as (project, notes):
             live, _ = _points(project)
         tools.shown.update(point.name for point in live)
         text = prompt_text.render_points(live)
@@ -345,7 +344,7 @@ def _outcome_text(suggested: SuggestionResult, what: str) -> str:
 
 def _points(project: Project) -> tuple[Sequence[Any], Any]:
     with project.store.read(project.key) as book:
-        return book.live_points(), quick_sql.marks(book)
+        return book.live_points(), list_queries.marks(book)
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:

@@ -1,6 +1,6 @@
 """The identity of a project's repository: its root commit and its origin. It shows that a folder was moved or replaced.
 
-Hooks compare the origin alone (`hook_sql.key_of`), as they start no git.
+Hooks compare the origin alone (`hook_queries.key_of`), as they start no git.
 """
 
 from playbook_db import projects

@@ -12,12 +12,12 @@ from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook import repository
-from playbook_db.store.team import memberships
+from playbook_db.store.sqlite_open import SCHEMA
+from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file
 from playbook_db.store.upkeep.database_file import Backup, Held, Replaced, State
@@ -71,10 +71,16 @@ def distribute(url: str) -> tuple[int, int, bool]:
     """Distribute the playbooks in the database at *url* over the servers that Citus knows. Return the number of
     servers, the number of parts, and whether anything was distributed. Raises DatabaseError."""
     dialect = dialect_for(url)
-    if dialect.is_shared:
-        migrate.require_current(url)
+    if not dialect.is_shared:
+        raise DatabaseError(
+            f"{dialect.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed. Name "
+            "such a database with --db. To copy this file into that database, run: playbook db transfer"
+        )
+    migrate.require_current(url)
+    from playbook_db.store.postgres import distributed
+
     with closing(dialect):
-        return dialect.distribute()
+        return distributed.distribute(dialect)
 
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
@@ -86,6 +92,7 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
     with (
         open_store(source_url) as source,
         open_store(target_url) as target,
+        time_limits.at_most(time_limits.FOREVER_S),
         source.snapshot() as there,
         target.transaction() as here,
     ):

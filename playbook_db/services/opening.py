@@ -21,12 +21,10 @@ from playbook_db.services.project import (
     is_known,
     place_of,
 )
-from playbook_db.services.reading.sources import Reads
-from playbook_db.store import at_hand
-from playbook_db.store.dialect import Answers, Question
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import joining, repository
-from playbook_db.store.team import memberships, patience
+from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
@@ -41,28 +39,28 @@ def open_project(
     sync: bool = True,
     begins_anew: bool = False,
     is_own: bool = False,
-    reads: Reads | None = None,
+    only_reads: bool = False,
     servers: Servers | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
     """Open the project in *folder*, in the database at *url*. Every interface opens projects this way. The database is
     created if it doesn't exist. If backups of it exist, it is created only with *begins_anew*.
 
-    If the project has joined a team, the team's project is opened, unless *is_own* is set. A caller that only *reads*
+    If the project has joined a team, the team's project is opened, unless *is_own* is set. A caller that *only_reads*
     gets the replica if the team's database can't be reached. Unless *sync* is off, the mirror is merged before the
     block and written after it. Pass open *servers* to reuse their connections; they are not closed.
     """
     with ExitStack() as stack:
-        stack.enter_context(patience.at_most(patience.ANSWER_S))
+        stack.enter_context(time_limits.at_most(time_limits.ANSWER_S))
         if servers is None:
             servers = stack.enter_context(Servers())
         store = stack.enter_context(servers.opened(url, begins_anew=begins_anew))
         project = Project.in_folder(store, folder)
         if projects.OTHER not in folder[1:]:
-            project = replace(project, key=identity.settle(store, folder, records=reads is None))
+            project = replace(project, key=identity.settle(store, folder, records=not only_reads))
         membership = None if is_own else find_membership(project)
         if membership is not None:
-            to_read = _to_read(project, membership, servers, reads, notify) if reads else None
+            to_read = _to_read(project, membership, servers, notify) if only_reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
             if projects.OTHER in project.key and not is_known(project):
@@ -83,40 +81,34 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
         return
     with servers.of_team(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
-        # If this fails, the change is made all the same; the worker tries again, and reports the problem.
-        with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
-            refresh(own.store, membership, server)
+        if server.has_written:
+            # If this fails, the change is made all the same; the worker tries again, and reports the problem.
+            with suppress(PlaybookError, OSError), time_limits.at_most(time_limits.REPLICA_S):
+                refresh(own.store, membership, server)
 
 
 @contextmanager
-def _to_read(
-    own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
-) -> Iterator[TeamProject]:
-    """Yield the team's project for reading. The replica is updated first. If the server can't be reached, the points
-    come from the replica as it is. Raises DatabaseError if there is no replica either."""
+def _to_read(own: Project, membership: Membership, servers: Servers, notify: Notify) -> Iterator[TeamProject]:
+    """Yield the team's project for reading, and update the replica. If the server can't be reached, yield the replica.
+    Raises DatabaseError if there is no replica either."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
-    path = at_hand.replica_of(own.store.where, membership.playbook_id)
+    path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     with ExitStack() as stack:
-        server: Store | None = None
-        answers: Answers = {}
         try:
-            with patience.at_most(patience.REPLICA_S), patience.started():
-                ahead = *replica.COMPARED, *reads.beside
-                opened_server = stack.enter_context(servers.of_team(own.store, membership, ahead))
-                state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
-                server = opened_server if state == "behind" or not reads.points else None
+            with time_limits.at_most(time_limits.REPLICA_S), time_limits.in_total():
+                server = stack.enter_context(servers.of_team(own.store, membership))
+                refresh(own.store, membership, server)
         except DatabaseError as error:
             known_at = replica.known_at(path)
             if known_at is None or replica.state(path, membership.name) is None:
                 raise
             age = times.ago(known_at, now=datetime.now(UTC))
             notify(f"{error} These points are from this machine's replica, which was current {age}.")
-        if server is not None:
-            yield TeamProject(server.knowing(answers), membership.name, own.folder, own=own)
+            last_known = stack.enter_context(replica.opened(path))
+            yield LastKnownProject(last_known, membership.name, own.folder, own=own)
         else:
-            store = stack.enter_context(replica.opened(path))
-            yield LastKnownProject(store.knowing(answers), membership.name, own.folder, own=own)
+            yield TeamProject(server, membership.name, own.folder, own=own)
 
 
 def refresh(
@@ -124,11 +116,9 @@ def refresh(
     membership: Membership,
     server: Store,
     forget_text: "Callable[[Project, str], object] | None" = None,
-    *,
-    beside: tuple[Question, ...] = (),
-) -> tuple[State, Answers]:
+) -> State:
     """Replace this machine's replica of a team's playbook if the playbook on the *server* differs. Return the replica's
-    state afterwards, and the answers to the questions *beside*.
+    state afterwards.
 
     First, *forget_text* erases each text that the team has forgotten from the project's own playbook. Only the old
     replica still has these texts, so a call without *forget_text* doesn't replace it.
@@ -137,28 +127,22 @@ def refresh(
 
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
-    path = at_hand.replica_of(store.where, membership.playbook_id)
+    path = sqlite_open.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    answers: Answers = {}
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
-        if not server.has_written:
-            is_current, answered = replica.compare(
-                server, membership.name, replica.state(path, membership.name), *beside
-            )
-            answers = {question: (values, rows) for (question, values), rows in zip(beside, answered, strict=True)}
-            if is_current:
-                os.utime(path)  # when it was last known to be current
-                return "current", answers
+        if not server.has_written and replica.is_current(server, membership.name, replica.state(path, membership.name)):
+            os.utime(path)  # when it was last known to be current
+            return "current"
         server.has_written = False
         rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
         for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole points before texts with parts
             if forget_text is None:
-                return "behind", answers
+                return "behind"
             forget_text(Project.of_key(store, membership.key), text)
         replica.write(path, rows)
-        return "new", answers
-    return "behind", answers
+        return "new"
+    return "behind"
 
 
 @retry_on_conflict
@@ -197,7 +181,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> tuple[str, str]:
         old.rename(new_key.partition(projects.OTHER)[0])
         old.set_identity(*here)
         known = old.mirror(projects.mirror_path(new_key))
-        if there - {known and known.sha256} and old.stored().mirror != "off":
+        if there - {known and known.sha256} and old.project.mirror != "off":
             old.set_mirror_state("undecided")
     return old_key, new_key.partition(projects.OTHER)[0]
 

@@ -4,8 +4,8 @@ The user's own playbook is a project without a folder.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Self
@@ -14,14 +14,16 @@ from playbook_db import projects, settings
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, hook_sql, quick_sql, urls
-from playbook_db.store.dialect import Question
+from playbook_db.store import sqlite_open, urls
 from playbook_db.store.engine import Store as Store
 from playbook_db.store.engine import open_store as open_store
-from playbook_db.store.engine import retry_on_conflict, runner_of
+from playbook_db.store.engine import retry_on_conflict
+from playbook_db.store.engine import runner_of as runner_of
 from playbook_db.store.playbook import repository
-from playbook_db.store.quick_sql import ListedProject as ListedProject
-from playbook_db.store.team import memberships, patience
+from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.list_queries import ListedProject as ListedProject
+from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership as Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
@@ -45,7 +47,7 @@ class Project:
         if not projects.origin(folder):
             return Project(store, projects.project_key(folder), folder)
         with store.snapshot() as connection:
-            return Project(store, hook_sql.key_of(runner_of(connection), folder), folder)
+            return Project(store, hook_queries.key_of(runner_of(connection), folder), folder)
 
     @staticmethod
     def of_key(store: Store, key: str) -> "Project":
@@ -81,6 +83,12 @@ class Project:
     def playbooks(self) -> "list[Project]":
         """Return the playbooks whose points this project's sessions see: the project's own, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
+
+    @contextmanager
+    def reading(self) -> "Iterator[list[PlaybookRepository]]":
+        """Open the `playbooks` for reading."""
+        with ExitStack() as stack:
+            yield [stack.enter_context(each.store.read(each.key)) for each in self.playbooks()]
 
     def with_point(self, name: str) -> "Project":
         """Return the user's own playbook if *name* is a name there, such as `upat-001`. Otherwise return this one."""
@@ -122,22 +130,20 @@ class Servers:
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
-    def opened(
-        self, url: str, *, key: str = "", ahead: Sequence[Question] = (), begins_anew: bool = False
-    ) -> Iterator[Store]:
-        """Open the database at *url*. `open_store` and `Store.is_current` explain the other parameters."""
+    def opened(self, url: str, *, begins_anew: bool = False) -> Iterator[Store]:
+        """Open the database at *url*. `open_store` explains *begins_anew*."""
         if settings.sqlite_file(url) is not None:
             with open_store(url, begins_anew=begins_anew) as store:
                 yield store
             return
         if url in self._away:
             raise self._away[url]
-        with patience.started():
-            if url in self._stores and not self._stores[url].is_current(key, ahead):
+        with time_limits.in_total():
+            if url in self._stores and not self._stores[url].is_current():
                 self._stores.pop(url).close()
             if url not in self._stores:
                 try:
-                    self._stores[url] = open_store(url, begins_anew=begins_anew, key=key)
+                    self._stores[url] = open_store(url, begins_anew=begins_anew)
                 except ServerAwayError as error:
                     self._away[url] = error
                     raise
@@ -148,11 +154,9 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
-    def of_team(
-        self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
-    ) -> AbstractContextManager[Store]:
+    def of_team(self, store: Store, membership: Membership) -> AbstractContextManager[Store]:
         """Open the team's database that the *membership* names. *store* is the user's own database."""
-        return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
+        return self.opened(with_kept_password(store, membership.url))
 
     def next_run(self) -> None:
         """Start a new run. Servers that couldn't be reached are asked again."""
@@ -186,7 +190,7 @@ def with_kept_password(store: Store, url: str) -> str:
 def password_file(store: Store, url: str) -> str:
     """Return the path of the file with the password for a team's database. *url* has no password. All projects in that
     database share the file, which is beside the user's own database."""
-    folder = os.path.dirname(at_hand.replica_of(store.where, 0))
+    folder = os.path.dirname(sqlite_open.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
@@ -205,27 +209,27 @@ def is_known(project: Project) -> bool:
 def list_projects(store: Store) -> list[ListedProject]:
     """Return all projects with a playbook, by folder. Leave out empty playbooks of projects that have moved."""
     with store.snapshot() as connection:
-        return quick_sql.projects(runner_of(connection))
+        return list_queries.projects(runner_of(connection))
 
 
 def read_users(store: Store) -> ListedProject:
     """Return the entry of the user's own playbook for a list of projects. *store* is the user's own database."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
-        stored = book.stored()
+        stored = book.project
         return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
 
 
 def place_of(store: Store, folder: str) -> tuple[str, str]:
     """Return the folder of the project to which *folder* belongs, and the project's key."""
     with store.snapshot() as connection:
-        return hook_sql.place_of(runner_of(connection), folder)
+        return hook_queries.place_of(runner_of(connection), folder)
 
 
 def is_ignored(project: Project) -> bool:
     """Return whether the hooks and the worker ignore *project*, or a folder above it."""
     with project.store.snapshot() as connection:
-        return hook_sql.is_ignored(runner_of(connection), project.key)
+        return hook_queries.is_ignored(runner_of(connection), project.key)
 
 
 @retry_on_conflict

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook import forget, promotion, review, undo
     from playbook_db.services.reading import history, statistics, status
     from playbook_db.services.sharing import team
-    from playbook_db.store import quick_sql, revision_log
-    from playbook_db.store.playbook import log_queries, repository, searching
+    from playbook_db.store.playbook import repository, searching
+    from playbook_db.store.queries import list_queries, log_queries, revision_log
     from playbook_db.store.upkeep import database_file
 
-    Retired = quick_sql.Retirement | playbook.RetiredPoint
+    Retired = list_queries.Retirement | playbook.RetiredPoint
 
 
 Record = dict[str, Any]
@@ -42,12 +42,12 @@ def point_record(point: "prompt_text.PromptPoint", retirement: "Retired | None" 
     return record
 
 
-def listed_point_record(point: "prompt_text.PromptPoint", marks: "quick_sql.StoredMarks") -> Record:
+def listed_point_record(point: "prompt_text.PromptPoint", marks: "list_queries.StoredMarks") -> Record:
     """A live point with its marks, such as `pinned` (`list`)."""
     return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at", "sessions_ignored")
 
 
-def answer_record(point: "prompt_text.PromptPoint", score: float, marks: "quick_sql.StoredMarks") -> Record:
+def answer_record(point: "prompt_text.PromptPoint", score: float, marks: "list_queries.StoredMarks") -> Record:
     """A live point that matches a search, with its score (`search`)."""
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
@@ -65,9 +65,9 @@ def history_hit_record(hit: "searching.HistoryHit", score: float) -> Record:
 def full_point_record(
     point: "prompt_text.PromptPoint",
     retirement: "Retired | None",
-    lifespan: "quick_sql.PointLifespan",
+    lifespan: "list_queries.PointLifespan",
     extra: str,
-    evidence: "Iterable[quick_sql.PointEvidence]",
+    evidence: "Iterable[list_queries.PointEvidence]",
 ) -> Record:
     """A point with all known facts about it (`show NAME`)."""
     import json
@@ -84,7 +84,7 @@ def full_point_record(
     }
 
 
-def _marks_record(marks: "quick_sql.StoredMarks | quick_sql.PointLifespan") -> Record:
+def _marks_record(marks: "list_queries.StoredMarks | list_queries.PointLifespan") -> Record:
     return {"pinned": bool(marks.pinned), "resting": bool(marks.resting), "confirmed_at": marks.confirmed_at}
 
 
@@ -261,7 +261,7 @@ def event_use_record(use: "log_queries.EventUse") -> Record:
 
 
 def life_record(
-    name: str, life: "log_queries.Life", lifespan: "quick_sql.PointLifespan", uses: "Iterable[log_queries.EventUse]"
+    name: str, life: "log_queries.Life", lifespan: "list_queries.PointLifespan", uses: "Iterable[log_queries.EventUse]"
 ) -> Record:
     """The life of the point *name*: its origin, its use in sessions, and its events (`why`)."""
     return {
@@ -318,7 +318,7 @@ def _key_record(change: "diff.KeyChange") -> Record:
 # Learning.
 
 
-def session_record(session: "quick_sql.SessionSummary") -> Record:
+def session_record(session: "list_queries.SessionSummary") -> Record:
     """The lessons from a session and their cost (`sessions`)."""
     return _record(session, session_id="session")
 
@@ -348,7 +348,7 @@ def team_status_record(status: "team.TeamStatus") -> Record:
     }
 
 
-def job_record(job: "quick_sql.Job") -> Record:
+def job_record(job: "list_queries.Job") -> Record:
     """A transcript in the queue (`jobs`)."""
     return {
         **_fields(job, id="id", project="key", kind="kind", session="session_id"),
@@ -362,7 +362,7 @@ def job_record(job: "quick_sql.Job") -> Record:
 # Projects, the database, the installation.
 
 
-def project_record(project: "quick_sql.ListedProject") -> Record:
+def project_record(project: "list_queries.ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
     keys = {"key": "project", "live_points": "points", "is_ignored": "ignored"}
     return _record(project, **keys) | {"folder_exists": has_folder(project.key)}
@@ -501,7 +501,9 @@ def _fields(value: object, *names: str, **keys: str) -> Record:
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
-def _record(value: "DataclassInstance | quick_sql.ListedProject | quick_sql.SessionSummary", **keys: str) -> Record:
+def _record(
+    value: "DataclassInstance | list_queries.ListedProject | list_queries.SessionSummary", **keys: str
+) -> Record:
     """Return a record with all fields of *value*. *keys* maps a field to its name in the record, if that differs."""
     fields = value._asdict() if isinstance(value, tuple) else asdict(value)
     return {keys.get(name, name): content for name, content in fields.items()}

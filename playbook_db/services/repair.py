@@ -21,10 +21,10 @@ from playbook_db.services.playbook import forget
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, all_keys
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file
 from playbook_db.store.upkeep.database_file import Backup, Held
@@ -112,7 +112,7 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
     with store.write(key, dry_run=dry_run) as book:
         history, live = book.at(book.revision).by_name, book.playbook().by_name
         others = [name for name in {**live, **history} if history.get(name) != live.get(name) or (key, name) in ranks]
-        is_counted = book.stored().live_points == len(live)
+        is_counted = book.project.live_points == len(live)
         if not others and is_counted and not store_check.check_history(key, book.connection):
             return None
         for name in others:

@@ -3,7 +3,7 @@
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.urls import described, parsed, sqlite_path
@@ -23,6 +23,6 @@ def dialect_for(url: URL | str) -> Dialect:
             f"{described(parsed_url)} is neither an SQLite file nor a PostgreSQL database. Name one of these with "
             "--db or PLAYBOOK_DB_URL, or omit both to use the default database."
         )
-    if odd := at_hand.no_regular_file(path):
+    if odd := sqlite_open.no_regular_file(path):
         raise DatabaseError(f"{odd} is not a regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)

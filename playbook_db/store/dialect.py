@@ -1,18 +1,15 @@
 """The operations that differ between SQLite and PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection, Engine
 
 from playbook_db.domain.search_words import Term
 
 if TYPE_CHECKING:
-    from playbook_db.store.hook_sql import Matching
-
-Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its parameters
-Answers = Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]]  # by statement: its parameters, and the rows
+    from playbook_db.store.queries.hook_queries import Matching
 
 
 class Dialect(Protocol):
@@ -25,16 +22,11 @@ class Dialect(Protocol):
     def is_shared(self) -> bool: ...
     def make_engine(self, *, foreign_keys: bool = True) -> Engine: ...
     def explained(self) -> AbstractContextManager[None]: ...
-    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]: ...
     def role(self, connection: Connection) -> str:
         """Return the connection's role on the server, or `""` for a file."""
         return ""
 
-    def known_number(self, key: str) -> int | None:
-        """Return the number of the playbook *key* if a server has already sent that number, else None."""
-        return None
-
-    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
+    def schema_version(self) -> int | None: ...
     def mark_version(self, connection: Connection, version: int) -> None:
         return None
 
@@ -43,19 +35,10 @@ class Dialect(Protocol):
     def exclusive(self) -> AbstractContextManager[None]: ...
     def drop_views_and_triggers(self, connection: Connection) -> None: ...
     def make_views_and_triggers(self, connection: Connection) -> None: ...
-    def distribute(self) -> tuple[int, int, bool]: ...
     def broken_references(self, connection: Connection) -> list[str]:
         return []
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None: ...
-    def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Lock the playbook *number* on a server, and return the row for *question*, all in one round trip."""
-        return None
-
-    def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Run *questions* about the playbook *number* on a server in one round trip. Return the rows for each."""
-        return []
-
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Send the statements of the `with` block together. Read their answers only after the block."""
         return nullcontext()

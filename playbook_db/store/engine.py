@@ -7,10 +7,10 @@ model call, file access or sleep belongs inside one.
 import functools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
@@ -18,11 +18,11 @@ from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.dialect import Answers, Question, dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.sqlite_open import SCHEMA
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,17 +106,6 @@ class Store:
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
-    def knowing(self, answers: Answers) -> "Store":
-        """Return this database for reading, with the *answers* that a server has already given."""
-        return Store(self._readers.execution_options(answers=answers))
-
-    def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
-        """Return the rows for each of *questions* about the playbook *key*. `:playbook_id` is bound to its number.
-
-        A server gets all questions in one round trip.
-        """
-        return self._dialect.ask(self._readers, key, questions)
-
     def can_write(self, *, wait_s: float) -> bool:
         """Return whether a writer would get the write lock within *wait_s* seconds. Writes nothing."""
         try:
@@ -141,12 +130,10 @@ class Store:
             except (DatabaseError, SqlError):
                 self._engine.dispose()  # FTS5's failure stays with its connection
 
-    def is_current(self, key: str = "", ahead: Sequence[Question] = ()) -> bool:
-        """Return whether the database can be reached and has the schema SCHEMA. On a server, the same round trip also
-        looks up the number of the playbook *key*. If that was known, the round trip also answers the questions *ahead*
-        for `ask`."""
+    def is_current(self) -> bool:
+        """Return whether the database can be reached and has the schema SCHEMA."""
         try:
-            return self._dialect.schema_version(key, ahead) == SCHEMA
+            return self._dialect.schema_version() == SCHEMA
         except DatabaseError:
             return False
 
@@ -193,15 +180,15 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
     return retried
 
 
-def open_store(url: str, *, begins_anew: bool = False, key: str = "") -> Store:
+def open_store(url: str, *, begins_anew: bool = False) -> Store:
     """Open the database at *url*. If needed, create it, or back it up and migrate it.
 
-    On a server this also looks up the number of the playbook *key*, which saves a round trip. Raises SchemaTooNewError,
-    DatabaseError, or DatabaseLostError if the database is missing but has backups, unless it *begins_anew*.
+    Raises SchemaTooNewError, DatabaseError, or DatabaseLostError if the database is missing but has backups, unless it
+    *begins_anew*.
     """
     dialect = dialect_for(url)
     try:
-        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew, key=key)
+        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew)
     except BaseException:
         dialect.close()
         raise

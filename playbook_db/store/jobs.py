@@ -18,12 +18,12 @@ from sqlalchemy import (
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
-from playbook_db.store import hook_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.quick_sql import Job
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.list_queries import Job
 from playbook_db.store.tables import jobs, playbooks
 
-_ADD_JOB = sql(hook_sql.ADD_JOB)
+_ADD_JOB = sql(hook_queries.ADD_JOB)
 _OPEN = ("queued", "running", "failed")
 _MOST_LOOKED_AT = 50  # projects with a due job, before one is claimed
 _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "key")]
@@ -92,13 +92,13 @@ def trim(connection: Connection, *, before: str) -> None:
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
     """Queue *job* again for the time *not_before*. If the try *counts* as one, `release` can't end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
-    error = error if counts else hook_sql.WAITS + error
+    error = error if counts else hook_queries.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def release(connection: Connection) -> None:
     """Make the jobs due that `put_off` queued again without counting the try: their problem may be solved by now."""
-    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_sql.WAITS, autoescape=True)
+    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_queries.WAITS, autoescape=True)
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
@@ -165,7 +165,7 @@ def _is_due(now: str) -> ColumnElement[bool]:
     return (
         (jobs.c.state == "queued")
         & or_(jobs.c.not_before.is_(None), jobs.c.not_before <= now)
-        & ~literal_column(hook_sql.IS_IGNORED.replace("p.key", "playbooks.key"), Boolean)
+        & ~literal_column(hook_queries.IS_IGNORED.replace("p.key", "playbooks.key"), Boolean)
         & ~exists(select(busy.c.id).where(busy.c.playbook_id == jobs.c.playbook_id, busy.c.state == "running"))
     )
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db import errors
 from playbook_db.files import shipped_file
-from playbook_db.store.at_hand import SCHEMA, newest_backup
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import Dialect, dialect_of
 from playbook_db.store.sqlite import full_text
+from playbook_db.store.sqlite_open import SCHEMA, newest_backup
 from playbook_db.store.urls import sqlite_path
 
 if TYPE_CHECKING:
@@ -23,15 +23,13 @@ def ensure_current(url: str) -> str | None:
         return bring_to_schema(url, dialect, by_hand=True)
 
 
-def bring_to_schema(
-    url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
-) -> str | None:
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
     """Create or migrate the database at *url* if needed. Return the path of the backup, or None if no backup was made.
 
     A missing database that has backups is created only if it *begins_anew*. A shared database is migrated only
     *by_hand*. Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
-    version = _version(dialect, key)
+    version = _version(dialect)
     if version and begins_anew:
         raise errors.DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
     if version == SCHEMA:
@@ -147,7 +145,7 @@ def migrations_folder() -> str:
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
-def _version(dialect: Dialect, key: str = "") -> int | None:
-    version = dialect.schema_version(key)
+def _version(dialect: Dialect) -> int | None:
+    version = dialect.schema_version()
     refuse_newer(dialect.where, version or 0)
     return version

@@ -16,7 +16,7 @@ from typing import Any
 
 from playbook_db import settings
 from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.sqlite import files
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -86,7 +86,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
         raise QueryError("the statement is not UTF-8")
     if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
-    path = at_hand.file_of(url)
+    path = sqlite_open.file_of(url)
     if path is None:
         from playbook_db.store import migrate
         from playbook_db.store.connect import dialect_for
@@ -110,10 +110,10 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
 
 
 def _require_current(url: str, path: str) -> None:
-    if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
+    if os.path.exists(path) and not sqlite_open.no_regular_file(path) and os.path.getsize(path):
         with closing(files.open_file(path, "read")) as connection:
             version, application, _ = connection.execute(files.VERSIONS).fetchone()
-        if (version, application) == (at_hand.SCHEMA, files.APPLICATION_ID):
+        if (version, application) == (sqlite_open.SCHEMA, files.APPLICATION_ID):
             return
     from playbook_db.store import migrate  # late: it imports SQLAlchemy
 

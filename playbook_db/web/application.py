@@ -20,8 +20,6 @@ from playbook_db import projects
 from playbook_db.errors import ArgumentError, PlaybookError, ProjectError
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, Servers, is_known
-from playbook_db.services.reading.history import reads_in_full
-from playbook_db.services.reading.sources import HISTORY
 from playbook_db.web import history, numbers, point, points, review, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 
@@ -94,11 +92,8 @@ class Site:
         def notify(line: str) -> None:
             notices.append(Notice(line))
 
-        reads = None
-        if request.method == "GET":
-            name = request.path_params.get("name")
-            reads = reads_in_full(name) if name else HISTORY
-        with open_project(self._url, folder, reads=reads, servers=self._servers, notify=notify) as project:
+        only_reads = request.method == "GET"
+        with open_project(self._url, folder, only_reads=only_reads, servers=self._servers, notify=notify) as project:
             if folder != first and not is_known(project.own):
                 raise ProjectError(_NO_PLAYBOOK.format(key))
             yield project

@@ -9,7 +9,7 @@ from playbook_db.domain.times import EXAMPLES
 from playbook_db.errors import PlaybookChangedError, PlaybookError, Remedy, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
-from playbook_db.store.quick_sql import SOURCES
+from playbook_db.store.queries.list_queries import SOURCES
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")

@@ -18,7 +18,8 @@ from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import IN_WORDS, OUTSIDE
-from playbook_db.services.project import LastKnownProject, Project
+from playbook_db.services.playbook import review
+from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
@@ -98,12 +99,7 @@ class PageRequest:
     @property
     def waiting(self) -> int:
         """Return how many proposals wait for the user. A team's only count if its database can be reached."""
-        count = 0
-        for each in self.project.playbooks():
-            if not isinstance(each, LastKnownProject):
-                with each.store.read(each.key) as book:
-                    count += book.proposals_waiting()[0]
-        return count
+        return review.count_waiting(self.project)
 
     @property
     def page_number(self) -> int:

@@ -429,7 +429,7 @@ def test_a_database_that_hangs_leaves_the_job_to_the_spool_at_the_deadline(clien
     driver.write_text(
         f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
         "from playbook_db.claude_code.hooks import enqueue\n"
-        "enqueue.at_hand.connect = lambda *_, **__: time.sleep(60)\n"
+        "enqueue.sqlite_open.connect = lambda *_, **__: time.sleep(60)\n"
         "enqueue.main()\n"
     )
 

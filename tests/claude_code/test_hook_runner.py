@@ -27,7 +27,7 @@ _FAILURE = """def fail(_):
     raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
 {hook}.hook_runner.parse = fail
 """
-_NO_THREAD = "{hook}.at_hand.connect = lambda *_, **__: sum(range(10**12))\n"
+_NO_THREAD = "{hook}.sqlite_open.connect = lambda *_, **__: sum(range(10**12))\n"
 
 hooks = pytest.mark.parametrize("hook", ["inject", "enqueue"])
 

@@ -22,9 +22,9 @@ from playbook_db.claude_code.hooks import inject
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import DAILY, take
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SILENT, Client, Ended
 

@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.team import memberships, replica
@@ -68,7 +68,7 @@ def client(folder: Path, home: Path) -> Client:
 @pytest.fixture
 def team(client: Client, tmp_path: Path) -> Iterator[Team]:
     """The team that the project has joined, which had learned something before."""
-    path = Path(at_hand.replica_of(str(client.database), 1))
+    path = Path(sqlite_open.replica_of(str(client.database), 1))
     with open_store(f"sqlite:///{tmp_path / 'team.db'}") as database:
         made = Team(client, database, path)
         made.learn("the team's oldest point")
@@ -223,14 +223,14 @@ def test_the_worker_closes_what_it_opens_for_a_guard(
     client: Client, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database and the replica: one worker looks at many guards."""
-    opened: list[at_hand.Connection] = []
-    open_file = at_hand._open_file
+    opened: list[sqlite_open.Connection] = []
+    open_file = sqlite_open._open_file
 
-    def recorded(path: str, options: str, wait_s: float) -> "at_hand.Connection":
+    def recorded(path: str, options: str, wait_s: float) -> "sqlite_open.Connection":
         opened.append(open_file(path, options, wait_s))
         return opened[-1]
 
-    monkeypatch.setattr(at_hand, "_open_file", recorded)
+    monkeypatch.setattr(sqlite_open, "_open_file", recorded)
     team.learn("Ask before you push")
     guards.add(str(client.folder), guards.PointGuard("oth-002", "Bash(git push *)", "ask"))
     guards.remove_retired(list[str]().append)

@@ -20,8 +20,8 @@ from playbook_db.claude_code.hooks import remind, spool
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store.at_hand import replica_of
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import replica_of
 from playbook_db.store.team import memberships, replica
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client
@@ -232,7 +232,7 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
         "from playbook_db.claude_code.hooks import remind\n"
         "def fail(*_, **__): raise OSError('no space left')\n"
         f"remind.DEADLINE_S = {running.PATIENCE_S}\n"
-        "remind.hook_sql.add_injection = fail\n"
+        "remind.hook_queries.add_injection = fail\n"
         "remind.main()\n"
     )
     command = [running.PYTHON, "-I", "-S", str(driver), "user"]

@@ -14,8 +14,8 @@ import pytest
 
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
-from playbook_db.store.at_hand import replica_of
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import replica_of
 from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships, replica
 from playbook_db.store.upkeep import check
@@ -118,7 +118,7 @@ def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) 
         f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
         "from playbook_db.claude_code.hooks import inject\n"
         "inject.DEADLINE_S = 5.0\n"
-        "inject.hook_sql.add_injection = lambda *_, **__: time.sleep(60)\n"
+        "inject.hook_queries.add_injection = lambda *_, **__: time.sleep(60)\n"
         "inject.main()\n"
     )
 

@@ -9,7 +9,7 @@ import pytest
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import open_store
 from playbook_db.store.team import memberships, replica
 from tests.cli.conftest import Playbook
@@ -28,7 +28,7 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
         key = Project.in_folder(store, str(folder)).key
         with store.write(key) as book:
             memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
-    path = Path(at_hand.replica_of(str(database), 1))
+    path = Path(sqlite_open.replica_of(str(database), 1))
     with open_store(f"sqlite:///{tmp_path / 'team.db'}") as there:
         project = Project(there, NAME)
         for text in ("run the tests first", "a mistake"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.cli.conftest import Playbook
 
 

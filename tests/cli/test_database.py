@@ -17,8 +17,8 @@ from playbook_db.files import alone
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook
 from tests.databases import DISTRIBUTED

@@ -16,7 +16,7 @@ from playbook_db import settings
 from playbook_db.claude_code import plugin_env
 from playbook_db.claude_code.setup import doctor, install
 from playbook_db.services import maintenance
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook, Result
 from tests.messages_api import Answer, MessagesApi

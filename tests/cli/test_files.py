@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db.cli import main as door
 from playbook_db.services.playbook import edit
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.cli.conftest import Playbook
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from playbook_db.store import at_hand
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store import sqlite_open
 from playbook_db.store.sqlite.files import open_file, statements
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.cli.conftest import Playbook
 
 pytestmark = pytest.mark.sqlite
@@ -101,7 +101,7 @@ def test_what_else_is_in_a_foreign_file_runs_nothing(playbook: Playbook, foreign
 @pytest.mark.parametrize("access", ["read", "at rest", "check", "write", "hook"])
 def test_no_connection_trusts_the_sql_of_a_schema(foreign: Path, access: Any) -> None:
     """Whoever opens the file, and for whatever: commands, backups, repairs, hooks."""
-    opened = at_hand.connect(str(foreign), wait_s=0) if access == "hook" else open_file(str(foreign), access)
+    opened = sqlite_open.connect(str(foreign), wait_s=0) if access == "hook" else open_file(str(foreign), access)
 
     with closing(opened) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)

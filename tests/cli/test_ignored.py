@@ -9,8 +9,8 @@ from playbook_db import settings
 from playbook_db.claude_code.setup import guards
 from playbook_db.domain.trust.following import Trial
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.engine import open_store
+from playbook_db.store.queries import hook_queries, list_queries
 from tests.cli.conftest import Playbook
 
 PYTEST = "Run tests with `uv run pytest`, never bare `pytest`."
@@ -20,12 +20,12 @@ OFTEN = "often ignored"
 def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
     """Put on record that a session each, from the number *begin* on, was shown the point and did so."""
     with project.store.write(project.key) as book:
-        number = quick_sql.point_id(book, name)
+        number = list_queries.point_id(book, name)
         assert number is not None
         for at, trial in enumerate(trials, begin):
             showing = {"session_id": f"s-{at}", "source": "startup", "revision": 1, "left_out": 0}
             where = {"playbook_id": book.playbook_id, "points": f"[{number}]", "event": "SessionStart"}
-            book.execute(hook_sql.ADD_INJECTION, {**showing, **where, "now": book.now})
+            book.execute(hook_queries.ADD_INJECTION, {**showing, **where, "now": book.now})
             book.add_trial(number, trial, session_id=f"s-{at}")
 
 

@@ -169,7 +169,7 @@ def test_a_database_that_the_hooks_can_not_read_is_read_all_the_same(playbook: P
     playbook("add", "use uv")
     expected = playbook("status", "--json").json
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("playbook_db.store.at_hand.SCHEMA", 99)
+        patch.setattr("playbook_db.store.sqlite_open.SCHEMA", 99)
         assert playbook("status", "--json").json == expected
 
 

@@ -116,7 +116,7 @@ def _kept_of_hooks(world: World) -> list[tuple[str, int, str]]:
         # A disk that is away: whoever opens a file of ours waits, and so does who writes the log. The database is read.
         ("was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)", 1, ""),
         # A function in C that lets no thread run: only the signal ends it.
-        ("{hook}.at_hand.connect = lambda *_, **__: sum(range(10**12))", 0, "Alarm clock\n"),
+        ("{hook}.sqlite_open.connect = lambda *_, **__: sum(range(10**12))", 0, "Alarm clock\n"),
     ],
     ids=["hung disk", "no thread"],
 )

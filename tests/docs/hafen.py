@@ -16,10 +16,10 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.following import Trial
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.queries import hook_queries, list_queries
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday
@@ -212,7 +212,7 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
     book.finish_reflection(number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:])
     book.add_citations(session.cited, session_id=session.id)
     for name in sorted({*session.cited, *session.ignored}):
-        number = quick_sql.point_id(book, name)
+        number = list_queries.point_id(book, name)
         if number is not None:
             price = int(name in session.ignored)
             book.add_trial(number, Trial(name in session.cited, price, price), session_id=session.id)
@@ -238,4 +238,4 @@ def show(project: Project, session: Session, now: datetime) -> None:
         for source, event, points in times:
             told = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
             left_out = {"left_out": len(live) - len(points)}
-            connection.execute(sql(hook_sql.ADD_INJECTION), shown | told | left_out)
+            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told | left_out)

@@ -29,7 +29,7 @@ from playbook_db.services.reading import history
 from playbook_db.services.reading import sql as sql_service
 from playbook_db.store import user_sql
 from playbook_db.store.engine import open_store
-from playbook_db.store.revision_log import LoggedRevision
+from playbook_db.store.queries.revision_log import LoggedRevision
 from tests.builders import a_sections_dict, an_entry, list_retired
 from tests.claude_code import running
 from tests.claude_code.running import Client

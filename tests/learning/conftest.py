@@ -13,8 +13,8 @@ from playbook_db.llm import choose
 from playbook_db.llm.model import Model
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.queries import hook_queries
 from playbook_db.store.tables import key_points
 from tests.databases import KINDS, Kind
 from tests.messages_api import Answer, MessagesApi, Request, Rule
@@ -85,7 +85,7 @@ def show_all(project: Project, session_id: str = "s-1") -> None:
         shown = {"session_id": session_id, "source": "startup", "revision": book.revision, "left_out": 0}
         points = json.dumps(list(rows.scalars()))
         given = {"playbook_id": book.playbook_id, "points": points, "now": book.now, "event": "SessionStart", **shown}
-        book.connection.execute(sql(hook_sql.ADD_INJECTION), given)
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
 
 
 @pytest.fixture

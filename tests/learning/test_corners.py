@@ -26,7 +26,7 @@ from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
-from playbook_db.store.revision_log import LogFilter, read_log
+from playbook_db.store.queries.revision_log import LogFilter, read_log
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import (

@@ -25,8 +25,8 @@ from playbook_db.services import project as project_service
 from playbook_db.services.learning import cursor, learn, queue
 from playbook_db.services.learning.budget import Budget
 from playbook_db.services.playbook import edit, forget
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.team import memberships, replica
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection

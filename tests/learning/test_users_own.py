@@ -13,9 +13,8 @@ from playbook_db.services.learning.asking import Inquiry, LearningContext, Verdi
 from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import Store
-from playbook_db.store.playbook import log_queries
+from playbook_db.store.queries import list_queries, log_queries
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
 from tests.members import NewMember, rows
 from tests.transcripts_made_up import TranscriptBuilder
@@ -86,7 +85,7 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
         assert life
         assert life.events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
-            assert quick_sql.marks(book)[name].sessions_cited == 1
+            assert list_queries.marks(book)[name].sessions_cited == 1
 
 
 def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(

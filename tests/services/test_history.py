@@ -20,14 +20,14 @@ from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFound
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook.undo import restore_as_of, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history, quick_reads
+from playbook_db.services.reading import command_reads, history
+from playbook_db.services.reading.file_first import ReadSource
 from playbook_db.services.reading.history import LogQuery, find_revision
-from playbook_db.services.reading.sources import ReadSource
-from playbook_db.store import quick_sql
 from playbook_db.store.playbook.learning import Call, ChunkKey
-from playbook_db.store.playbook.log_queries import Life
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
-from playbook_db.store.revision_log import EVERY_CHANGE, LoggedChange, LoggedRevision
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.log_queries import Life
+from playbook_db.store.queries.revision_log import EVERY_CHANGE, LoggedChange, LoggedRevision
 from tests.builders import list_retired, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
@@ -413,9 +413,9 @@ def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
     import_export.import_playbook(days, playbook_file.decode(content, source="F"), source="F")
 
     source = ReadSource(days.store.url.render_as_string(), days.key, lambda **_: nullcontext(days))
-    named, revision = (quick_reads.find(source, name) for name in ("2", "r2"))
+    named, revision = (command_reads.find(source, name) for name in ("2", "r2"))
 
-    assert isinstance(named, quick_sql.PointRecord)
+    assert isinstance(named, list_queries.PointRecord)
     assert named.point.text == "hello"
     assert isinstance(revision, history.RevisionDetails)
     assert revision.revision.number == 2
@@ -478,7 +478,7 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = history.point_in_full(days, "oth-001").lifespan
+    span = history.point_in_full(days, "oth-001").details.lifespan
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",

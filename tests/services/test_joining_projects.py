@@ -11,7 +11,6 @@ from playbook_db.services.identity import settle
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, initialize, list_projects, place_of
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import Store, runner_of
 from tests.learning.conftest import show_all
 
@@ -92,18 +91,10 @@ def test_a_removed_playbook_leaves_nothing(store: Store, tmp_path: Path) -> None
     assert [each.key for each in list_projects(store)] == [other.key]
     assert _points(store, other.key) == [("oth-001", "use uv", 0), ("oth-002", "use ruff", 0)]
     _project(store, tmp_path / "doomed", "use mypy")
-    with store.snapshot() as connection:
-        execute = runner_of(connection)
-        found = hook_sql.search(execute, hook_sql_project(execute, doomed.key), 2, "uv ruff mypy")
-        assert [point.text for point, _ in found] == ["use mypy"]
+    with store.read(doomed.key) as book:
+        assert [point.text for point, _ in book.search("uv ruff mypy").points] == ["use mypy"]
     with store.transaction() as connection, pytest.raises(Exception, match="append-only"):
         connection.exec_driver_sql("DELETE FROM revisions")
-
-
-def hook_sql_project(execute, key):  # type: ignore[no-untyped-def]
-    """The number of the playbook *key*."""
-    (row,) = execute(hook_sql.PROJECT, {"key": key})
-    return row[0]
 
 
 def _git(folder: Path, *arguments: str) -> None:

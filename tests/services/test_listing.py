@@ -9,10 +9,10 @@ from sqlalchemy import text as sql
 from playbook_db.domain import playbook_file
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import listing
-from playbook_db.store import quick_sql
-from playbook_db.store.hook_sql import ADD_INJECTION
+from playbook_db.services.reading import command_reads, listing
 from playbook_db.store.playbook.listing import Order, State
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import ADD_INJECTION
 from tests.builders import a_flat_dict, an_entry
 
 STEPS = 100  # of SQLite's machine, counted at once
@@ -199,11 +199,11 @@ def _steps(project: Project) -> int:
 
 def test_a_search_reads_no_marks_but_those_of_its_answers(filled: Project) -> None:
     """To read those of a large playbook's other points would take longer than the search."""
-    (searched,), marks = listing.search(filled, "run a commit")
-
-    assert [point.name for point, _ in searched.points] == [*marks] == ["pat-001"]
     with filled.store.read(filled.key) as book:
-        assert marks.items() <= quick_sql.marks(book).items()
+        (searched,), marks = command_reads.search_in(book, "run a commit")
+
+        assert [point.name for point, _ in searched.points] == [*marks] == ["pat-001"]
+        assert marks.items() <= list_queries.marks(book).items()
 
 
 def test_a_damaged_index_is_told_and_the_search_goes_on(filled: Project) -> None:

@@ -24,10 +24,10 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, find_membership, read_playbook
 from playbook_db.services.sharing import mirror
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import restore
 from playbook_db.store.sqlite.backups import Backup, list_backups
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.team import memberships
 from playbook_db.store.upkeep import database_file
 

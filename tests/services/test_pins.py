@@ -11,7 +11,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.errors import PointNotFoundError
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
+from playbook_db.store.queries import list_queries
 from tests.builders import a_key_point, last_revision
 
 
@@ -65,7 +65,7 @@ def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> Non
 
     assert _shown(pinned) == ["oth-003", "oth-002"]
     with pinned.store.read(pinned.key) as book:
-        marks = quick_sql.marks(book)
+        marks = list_queries.marks(book)
     assert [(name, each.pinned, each.resting) for name, each in sorted(marks.items())] == [
         ("oth-001", False, True), ("oth-002", False, False), ("oth-003", True, False),
     ]  # fmt: skip

@@ -64,7 +64,7 @@ def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Proje
     details = edit.find(own, "upref-001")
     assert details.point.section == "USER PREFERENCES"
     assert details.extra == '{"by": "Ann"}'
-    assert history.point_in_full(own, "upref-001").lifespan.pinned
+    assert history.point_in_full(own, "upref-001").details.lifespan.pinned
     left = edit.find(project, name).retired
     assert left is not None
     assert left.reason == "promoted to upref-001"

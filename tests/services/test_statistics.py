@@ -21,10 +21,10 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history, statistics
 from playbook_db.services.reading.history import LogQuery
 from playbook_db.services.reading.statistics import Statistics
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.queries import hook_queries
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
@@ -61,7 +61,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:

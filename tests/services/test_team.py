@@ -33,9 +33,10 @@ from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, Servers, find_membership, read_playbook
 from playbook_db.services.reading import status
 from playbook_db.services.sharing import joining, mirror, team
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
+from playbook_db.store.queries import hook_queries
 from playbook_db.store.team import memberships
 from tests import postgres
 from tests.members import NAME, Member, NewMember, rows
@@ -336,7 +337,7 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
             with pytest.raises(DatabaseError, match=told):
                 ann.join(team_url)
         finally:
-            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{at_hand.SCHEMA:04d}"])
+            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{sqlite_open.SCHEMA:04d}"])
 
     with ann.own() as own:
         assert find_membership(own) is None
@@ -570,7 +571,7 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     with ann.own() as own:
         status = team.read_status(own)
 
-    assert (status.schema, status.revision, status.replica and status.replica.revision) == (at_hand.SCHEMA, 2, 1)
+    assert (status.schema, status.revision, status.replica and status.replica.revision) == (sqlite_open.SCHEMA, 2, 1)
     assert status.queued == 1
     assert [member.revisions for member in status.members] in ([1, 1], [2])
     assert status.problem is None
@@ -641,8 +642,9 @@ def test_what_one_member_pins_comes_first_in_everybodys_sessions(
 
 def _first_shown(member: Member) -> str:
     """The point that comes first in the member's sessions."""
-    with closing(at_hand.open_replica(str(member.replica))) as connection:
-        project = hook_sql.find_project(connection, NAME)
+    with closing(sqlite_open.open_replica(str(member.replica))) as connection:
+        project = hook_queries.find_project(connection.execute, NAME)
         assert project is not None
-        _, [shown] = prompt_text.compose("{key_points}", [hook_sql.ranked_points(connection.execute, project)])
+        book = hook_queries.Book(connection, project)
+        _, [shown] = prompt_text.compose("{key_points}", [hook_queries.ranked_points(book)])
         return shown[0].name

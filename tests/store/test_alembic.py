@@ -18,11 +18,11 @@ from sqlalchemy.engine import make_url
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import command_reads
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
+from playbook_db.store.sqlite_open import SCHEMA
 from playbook_db.store.urls import sqlite_path
 from tests import postgres
 from tests.databases import put_database, put_empty_database
@@ -235,7 +235,7 @@ def test_a_file_is_backed_up_before_it_is_migrated(default: Path) -> None:
     alembic("upgrade", "head")
     alembic("upgrade", "head")
 
-    ((backup, schema),) = quick_reads.backups(f"sqlite:///{default}")
+    ((backup, schema),) = command_reads.backups(f"sqlite:///{default}")
     assert backup.kind == f"schema-{SCHEMA - 1:04d}"
     assert schema == SCHEMA - 1
 
@@ -269,7 +269,7 @@ def checkout(tmp_path: Path) -> Path:
     for folder in ("playbook_db", "migrations"):
         shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "alembic.ini", made)
-    number = made / "playbook_db" / "store" / "at_hand.py"
+    number = made / "playbook_db" / "store" / "sqlite_open.py"
     number.write_text(number.read_text().replace(f"SCHEMA = {SCHEMA}", f"SCHEMA = {SCHEMA + 1}"))
     description = made / "playbook_db" / "store" / "tables.py"
     text = description.read_text().replace(

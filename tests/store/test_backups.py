@@ -16,10 +16,10 @@ from playbook_db.errors import BackupError, DamagedError
 from playbook_db.services.playbook import edit, forget
 from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project
-from playbook_db.store.at_hand import newest_backup
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import backups
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
+from playbook_db.store.sqlite_open import newest_backup
 
 pytestmark = pytest.mark.sqlite
 

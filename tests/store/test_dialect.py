@@ -22,13 +22,13 @@ from playbook_db.errors import (
     SettingError,
 )
 from playbook_db.store import urls
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.databases import put_empty_database
 
 PACKAGE = Path(playbook_db.__file__).parent
@@ -46,7 +46,7 @@ def modules_with(*words: str) -> list[str]:
 def test_sqlite_files_are_opened_in_one_place() -> None:
     """And by the hooks, which do without it."""
     assert modules_with("sqlite3.connect") == ["store/sqlite/files.py"]
-    assert modules_with(" sqlite.connect(") == ["store/at_hand.py"]
+    assert modules_with(" sqlite.connect(") == ["store/sqlite_open.py"]
     assert (PACKAGE / "store" / "sqlite" / "files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
 
 

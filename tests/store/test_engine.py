@@ -15,7 +15,7 @@ from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, engine, quick_sql
+from playbook_db.store import engine, sqlite_open
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite import dialect, files
 from tests.databases import put_empty_database
@@ -161,8 +161,8 @@ def test_a_named_pipe_beside_the_database_is_told(tmp_path: Path, beside: str) -
 
     with pytest.raises(DatabaseError, match=f"playbook.db{beside} is not a regular file"):
         open_store(f"sqlite:///{path}")
-    with pytest.raises(at_hand.UnusableError, match=f"playbook.db{beside} is not a regular file"):
-        at_hand.connect(str(path), wait_s=0)
+    with pytest.raises(sqlite_open.UnusableError, match=f"playbook.db{beside} is not a regular file"):
+        sqlite_open.connect(str(path), wait_s=0)
 
 
 def test_a_store_writes_again_as_soon_as_the_disk_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,12 +215,3 @@ def test_a_second_store_of_a_process_drops_no_locks_of_the_first(tmp_path: Path)
         subprocess.run([sys.executable, "-c", _ANOTHER, str(path)], check=True)
 
         assert path.with_name("playbook.db-wal").exists()
-
-
-def test_a_known_answer_is_for_its_own_values(project: Project) -> None:
-    """The same question about another point is asked."""
-    edit.add(project, "say what was run")
-    known = project.store.knowing({quick_sql.POINT_ID: ({"name": "oth-001"}, [(99,)])})
-    with known.read(project.key) as book:
-        assert quick_sql.point_id(book, "oth-001") == 99
-        assert quick_sql.point_id(book, "oth-002") is None

@@ -33,9 +33,10 @@ from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
 from playbook_db.services.reading import listing
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.searching import Searched
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import Book
 from playbook_db.store.sqlite import backups, full_text
 from playbook_db.store.team import replica
 from tests.builders import few_texts, playbooks_of_few_texts
@@ -201,8 +202,7 @@ def ruled(tmp_path: Path) -> Path:
 
 
 def _searched(project: Project, question: str) -> Searched:
-    (searched,), _ = listing.search(project, question)
-    return searched
+    return listing.search(project, question)
 
 
 def _write_all_kinds(path: Path) -> None:
@@ -290,11 +290,15 @@ def test_what_was_forgotten_is_in_none_of_the_index_s_segments(project: Project)
     assert b"hunterxyzz" not in Path(project.store.where).read_bytes()
 
 
+def _book(connection: sqlite3.Connection, project: Project) -> Book:
+    stored = hook_queries.find_project(connection.execute, project.key)
+    assert stored is not None
+    return Book(connection, stored)
+
+
 def _found(project: Project, question: str) -> list[str]:
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_sql.find_project(connection, project.key)
-        assert stored is not None
-        found = hook_sql.search(connection.execute, stored.id, stored.live_points, question)
+        found = hook_queries.search(_book(connection, project), question)
     return [point.name for point, _ in found]
 
 
@@ -341,7 +345,7 @@ def test_retired_points_and_other_projects_change_neither_order_nor_scores(proje
 
     def answer() -> list[tuple[str, float]]:
         with closing(sqlite3.connect(project.store.where)) as connection:
-            found = hook_sql.search(connection.execute, 1, 3, "parser headers tests")
+            found = hook_queries.search(_book(connection, project), "parser headers tests")
         return [(point.name, score) for point, score in found]
 
     before = answer()
@@ -357,10 +361,7 @@ def test_retired_points_and_other_projects_change_neither_order_nor_scores(proje
 
 def _fitting(project: Project, question: str, *, strongly: bool = False) -> list[str]:
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_sql.find_project(connection, project.key)
-        assert stored is not None
-        terms = search_words.terms(question)
-        found = hook_sql.fitting(connection.execute, stored.id, stored.live_points, terms, strongly=strongly)
+        found = hook_queries.fitting(_book(connection, project), search_words.terms(question), strongly=strongly)
     return [point.name for point, _ in found]
 
 
@@ -440,8 +441,7 @@ def _cost(project: Project) -> tuple[list[str], int, int]:
     looks at, of the index too."""
     library, steps, pages = ctypes.CDLL(_sqlite3.__file__), [0], ctypes.c_int()
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_sql.find_project(connection, project.key)
-        assert stored is not None
+        book = _book(connection, project)
 
         def count() -> int:
             steps[0] += 1
@@ -452,7 +452,7 @@ def _cost(project: Project) -> tuple[list[str], int, int]:
         looked_at = 0
         for of_cache in (7, 8):  # SQLITE_DBSTATUS_CACHE_HIT and SQLITE_DBSTATUS_CACHE_MISS
             library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 1)
-        found = hook_sql.search(connection.execute, stored.id, stored.live_points, " ".join(_THINGS))
+        found = hook_queries.search(book, " ".join(_THINGS))
         for of_cache in (7, 8):
             library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 0)
             looked_at += pages.value
@@ -473,7 +473,7 @@ def test_frequent_words_find_the_points_with_most_of_them(project: Project, ques
     assert _found(project, question)[0] == "oth-301"
 
     with closing(sqlite3.connect(project.store.where)) as connection:
-        assert not hook_sql.fitting(connection.execute, 1, 301, search_words.terms("cache parser zebra"))
+        assert not hook_queries.fitting(_book(connection, project), search_words.terms("cache parser zebra"))
 
 
 @pytest.mark.slow

@@ -15,10 +15,10 @@ with socket.socket() as any_socket:  # a new network's own address is down
 silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 silent.bind(("127.0.0.1", 53))
 from playbook_db.store.engine import open_store
-from playbook_db.store.team import patience
+from playbook_db.store.team import time_limits
 
 try:
-    with patience.at_most(patience.{limit}), open_store("postgresql://ann:x@db.example.org/playbooks") as store:
+    with time_limits.at_most(time_limits.{limit}), open_store("postgresql://ann:x@db.example.org/playbooks") as store:
         store.projects()
 except Exception as error:
     print(type(error).__name__, error)

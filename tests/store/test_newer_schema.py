@@ -3,9 +3,9 @@
 import pytest
 
 from playbook_db.errors import SchemaTooNewError
-from playbook_db.store import at_hand
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.sqlite_open import SCHEMA
 
 NEWER = SCHEMA + 2
 
@@ -24,7 +24,7 @@ def test_an_older_program_is_refused_and_told_what_to_do(store: Store) -> None:
         with pytest.raises(SchemaTooNewError, match=f"is at schema {NEWER:04d}; .* bring playbook-db up to date"):
             open_store(store.url.render_as_string(hide_password=False))
         if not store.is_shared:
-            with pytest.raises(at_hand.UnusableError, match="bring playbook-db up to date"):
-                at_hand.connect(store.where, wait_s=1)
+            with pytest.raises(sqlite_open.UnusableError, match="bring playbook-db up to date"):
+                sqlite_open.connect(store.where, wait_s=1)
     finally:
         _stamp(store, SCHEMA)  # the databases of a server are used again

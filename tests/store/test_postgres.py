@@ -33,12 +33,12 @@ from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, list_projects, read_playbook
 from playbook_db.store import migrate, tables, user_sql
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.postgres.connection import driver_of
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.sqlite import full_text
+from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.databases import empty, empty_database
 
@@ -252,7 +252,7 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
 def test_a_connection_that_was_closed_in_a_transaction_is_not_used_again(url: str) -> None:
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
-        with store.snapshot() as connection:
+        with pytest.raises(ServerAwayError), store.snapshot() as connection:
             driver_of(connection).close()
 
         assert [listed.key for listed in list_projects(store)] == ["/work/harbour"]

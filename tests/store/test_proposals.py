@@ -11,6 +11,7 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import review
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.queries import hook_queries
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "outside")
 TEST = Evidence("1 failed", "Bash: pytest -q", "seen")
@@ -41,7 +42,7 @@ def _propose(
 def _waiting(project: Project) -> list[Proposal]:
     with project.store.read(project.key) as book:
         waiting = book.waiting_proposals()
-        assert book.proposals_waiting() == (len(waiting), waiting[-1].id if waiting else 0)
+        assert hook_queries.proposals_waiting(book) == (len(waiting), waiting[-1].id if waiting else 0)
         return waiting
 
 

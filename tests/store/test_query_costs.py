@@ -7,17 +7,19 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.reading import sql as sql_service
-from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import Book, StoredProject
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
+_FIRST = StoredProject((1, "/first", 0, "off", POINTS, REVISIONS, "", None))  # as `learned_points` needs it
 QUESTIONS = {question.title: question.sql for question in sql_service.parse_questions(sql_service.read_docs())}
 OF_POINT = (
     "history", "rewordings", "vote_log", "votes_by_point", "cited_points", "point_use", "use_by_event", "lineage",
@@ -200,12 +202,12 @@ def test_what_was_learned_since_is_read_from_the_newest_point_on(connection: sql
     answers = []
     for since in (0, REVISIONS - 100):
         steps.append(0)
-        answers.append(hook_sql.learned_points(connection, 1, since=since))
+        answers.append(hook_queries.learned_points(Book(connection, _FIRST), since=since))
     connection.set_progress_handler(None, 0)
 
     assert len(answers[0]) > len(answers[1]) > 0
     assert steps[0] > 10 * steps[1]
-    assert "changes" not in tables_read(connection, hook_sql.NEWEST_POINTS.replace(":playbook_id", "1"))
+    assert "changes" not in tables_read(connection, hook_queries.NEWEST_POINTS.replace(":playbook_id", "1"))
 
 
 def test_the_line_at_a_start_looks_at_no_more_than_the_newest_points() -> None:
@@ -214,10 +216,14 @@ def test_the_line_at_a_start_looks_at_no_more_than_the_newest_points() -> None:
 
     class Large:
         def execute(self, *_: object) -> Iterator[tuple[int, str, str, bool]]:
-            for number in range(5 * hook_sql.MOST_NEW):
+            for number in range(5 * hook_queries.MOST_NEW):
                 read.append(number)
                 yield 7, f"oth-{number}", "advice", number % 2 == 0
 
-    points = hook_sql.learned_points(cast(Any, Large()), 1, since=0)
+    points = hook_queries.learned_points(Book(Large(), _FIRST), since=0)
 
-    assert (len(points), points[0], len(read)) == (hook_sql.MOST_NEW // 2, ("oth-0", "advice"), hook_sql.MOST_NEW + 1)
+    assert (len(points), points[0], len(read)) == (
+        hook_queries.MOST_NEW // 2,
+        ("oth-0", "advice"),
+        hook_queries.MOST_NEW + 1,
+    )

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import LastKnownProject, Project, read_playbook
 from playbook_db.services.reading import history
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
 from playbook_db.store.team import replica
 from tests import postgres
@@ -46,13 +46,14 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
         assert read_playbook(copy) == read_playbook(project)
         assert import_export.prompt(copy) == import_export.prompt(project)
         for name in ("pat-001", "pat-002", "pat-004"):
-            assert edit.find(copy, name) == edit.find(project, name)
-            one, other = history.point_in_full(known, name).lifespan, history.point_in_full(project, name).lifespan
+            point, same = history.point_in_full(known, name).details, edit.find(project, name)
+            assert (point.point.text, point.retired, point.extra) == (same.point.text, same.retired, same.extra)
+            one, other = point.lifespan, same.lifespan
             assert (one.created_at, one.changed_in, one.changed_at) == (
                 other.created_at, other.changed_in, other.changed_at,
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    changed_at = history.point_in_full(project, "pat-004").lifespan.changed_at
+    changed_at = history.point_in_full(project, "pat-004").details.lifespan.changed_at
     assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((2, -1, -1), (3, 1, 0)))
     assert b"of a page" not in path.read_bytes()
 
@@ -68,7 +69,7 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
 
     assert b"an older text" not in path.read_bytes()
     assert path.stat().st_size < 100_000
-    with closing(at_hand.open_replica(str(path))) as connection:
+    with closing(sqlite_open.open_replica(str(path))) as connection:
         assert connection.execute("SELECT count(*) FROM changes").fetchone() == (2,)
         assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
         plan = connection.execute("EXPLAIN QUERY PLAN SELECT * FROM changes WHERE playbook_id = 1 AND point_id = 1")

@@ -12,8 +12,8 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.upkeep import check
 from tests.databases import raw_connection
 
@@ -46,7 +46,7 @@ def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[st
 def resting(project: Project) -> set[str]:
     """The names of the points that rest; no session is shown them, and they are live all the same."""
     with project.store.read(project.key) as book:
-        names = {name for name, marks in quick_sql.marks(book).items() if marks.resting}
+        names = {name for name, marks in list_queries.marks(book).items() if marks.resting}
     shown = import_export.prompt(project)
     assert {point.name for point in read_playbook(project).points if f"[{point.name}] helpful" not in shown} == names
     with project.store.snapshot() as connection:
@@ -94,7 +94,9 @@ def test_a_session_that_learned_the_same_again_raises_a_point_a_little(project: 
 def order(project: Project) -> list[str]:
     """The names of the points by rank."""
     with project.store.read(project.key) as book:
-        return [point.name for point in book.ranked_points()]
+        return [
+            point.name for point in map(hook_queries.StoredPoint, hook_queries.rows(book, hook_queries.RANKED_POINTS))
+        ]
 
 
 def rank_of(raw: Any, name: str) -> float:
@@ -206,6 +208,6 @@ def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(proj
     """Nothing is sorted, whether points are pinned or rest: the first ones cost the same in a playbook of any size."""
     if project.store.is_shared:
         pytest.skip("a server's plan of two points says nothing of many")
-    plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_sql.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
+    plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_queries.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
 
     assert [row["detail"] for row in plan] == ["SEARCH k USING INDEX ix_key_points_rank (playbook_id=?)"]

@@ -14,9 +14,9 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import tables
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.migrate import migrations_folder
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.databases import REFUSALS, PlainConnection, raw_connection, server_without
 
 

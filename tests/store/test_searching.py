@@ -39,7 +39,7 @@ def filled(project: Project) -> Project:
 
 
 def _scored(project: Project, question: str) -> list[tuple[str, float]]:
-    (found,), _ = listing.search(project, question)
+    found = listing.search(project, question)
     assert not found.is_damaged
     return [(point.name, score) for point, score in found.points]
 

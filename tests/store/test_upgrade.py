@@ -16,9 +16,9 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import list_backups
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.sample_database import write_sample_database
 
 _FROZEN = Path(__file__).parents[1] / "frozen"

@@ -15,10 +15,10 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.proposals import Kind
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin
+from playbook_db.store.queries import hook_queries
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
 DAYS, SESSIONS = 70, 48
@@ -103,7 +103,7 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
         "points": json.dumps([ids[live[place].name] for place in shown]), "left_out": len(live) - len(shown),
         "now": book.now, "event": "SessionStart",
     }  # fmt: skip
-    book.connection.execute(sql(hook_sql.ADD_INJECTION), given)
+    book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
     cited = [live[place].name for place in random.sample(shown, min(5, len(shown)))]
     book.add_citations(cited, session_id=session)
     tags = random.choices(["helpful", "harmful", "neutral"], [7, 1.6, 1.4], k=3)

@@ -14,8 +14,8 @@ from selenium.webdriver.support.select import Select
 from benchmarks.torture.pages import OtherServer
 from playbook_db.claude_code.setup import guards
 from playbook_db.services.playbook import edit, review
-from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.store import jobs
+from playbook_db.store.queries.list_queries import PointRecord
 from tests.web import browser
 from tests.web.filled_playbook import fill
 from tests.web.seeing import Seen, seeing
@@ -223,7 +223,7 @@ def a_point(seen: Seen, text: str) -> str:
         return edit.add(project, text).changes[0].point.name
 
 
-def details(seen: Seen, name: str) -> PointDetails:
+def details(seen: Seen, name: str) -> PointRecord:
     """The point as it is in the database."""
     with seen.project() as project:
         return edit.find(project, name)

@@ -21,11 +21,11 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.following import Trial
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit
-from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import Project, open_store, read_playbook
 from playbook_db.services.reading import history
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.list_queries import PointRecord
 from tests.web.conftest import Answer, Visitor, served
 
 TAGS = re.compile(r"<[^>]+>")
@@ -56,7 +56,7 @@ class Site:
         with self.project() as project:
             return edit.add(project, text, section=section).changes[0].point.name
 
-    def find(self, name: str) -> PointDetails:
+    def find(self, name: str) -> PointRecord:
         """The point as the database has it."""
         with self.project() as project:
             return edit.find(project, name)
@@ -507,9 +507,9 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
             ballot = [Vote(name, "harmful", "It was <dark>", ignored=True, evidence=(quote,))]
             book.commit("learn", "learned", votes=cast_votes(book.draft, ballot), origin=RevisionOrigin("sess/ion 1"))
             of = {"playbook_id": book.playbook_id, "session_id": "s-lamp", "source": "startup", "revision": 1}
-            number = quick_sql.point_id(book, name)
+            number = list_queries.point_id(book, name)
             shown = {**of, "points": f"[{number}]", "left_out": 0, "now": book.now, "event": "UserPromptSubmit"}
-            book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
+            book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
             cited = {"p": book.playbook_id, "id": number, "t": book.now}
             cite = "INSERT INTO citations VALUES (:p, 's-lamp', :id, 1, :t)"
             book.connection.execute(sql(cite), cited)

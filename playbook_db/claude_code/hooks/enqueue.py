@@ -10,7 +10,8 @@ import os
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, spool, worker_start
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ def _store(job: "dict[str, str | None]") -> "str | None":
         path = settings.sqlite_file(project_env.database_url(folder))
         if path is None or not os.path.exists(path):
             return ""  # it doesn't exist yet, or a hook can't open it
-        connection = at_hand.connect(path, wait_s=_WAIT_S)
-        at_hand.allow_writes(connection)
+        connection = sqlite_open.connect(path, wait_s=_WAIT_S)
+        sqlite_open.allow_writes(connection)
         if os.path.isdir(folder):  # else the session's start knows the project
-            job["project"] = hook_sql.place_of(connection.execute, folder)[1]
-        hook_sql.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
+            job["project"] = hook_queries.place_of(connection.execute, folder)[1]
+        hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}" if path else str(error)
     return None

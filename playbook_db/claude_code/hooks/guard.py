@@ -14,7 +14,8 @@ import sys
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, remind, showing
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,12 +111,12 @@ def text_of(name: str, folder: str, *, closes: bool = False) -> "str | None":
     path = showing.database_file(folder)
     if path is None:
         return None
-    connection = at_hand.connect(path, wait_s=_WAIT_S)
+    connection = sqlite_open.connect(path, wait_s=_WAIT_S)
     sources = []
     try:
         sources = remind.sources(connection, path, folder)
         for source in sources:
-            text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
+            text = hook_queries.named(source.book, name)
             if text is not None:
                 from playbook_db.domain import prompt_text  # late, as above
 

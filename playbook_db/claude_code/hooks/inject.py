@@ -16,16 +16,16 @@ import time
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code.hooks import hook_runner, showing, spool
 from playbook_db.domain import prompt_text
-from playbook_db.services.waiting import Waiting
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.services.open_decisions import Waiting
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import NoReturn
 
-    from playbook_db.services.waiting import Execute
-    from playbook_db.store.hook_sql import Book
+    from playbook_db.store.queries.hook_queries import Book, Execute
 
     Line = tuple[str, Callable[[], object]]  # a text, and what records that it was shown; it may raise OSError
 
@@ -70,20 +70,20 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
     is_ignored = False
     points_shown: Sequence[showing.Shown] = ()
     try:
-        problem = at_hand.loss_of(path) if path else ""
+        problem = sqlite_open.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
-            connection = at_hand.connect(path, wait_s=_WAIT_S)
+            connection = sqlite_open.connect(path, wait_s=_WAIT_S)
             execute = connection.execute
-            place, key = hook_sql.place_of(execute, folder)
-            project = hook_sql.find_project(connection, key)
-            book = shown = hook_sql.Book(connection, project) if project is not None else None
-            is_ignored = project.is_ignored if project else hook_sql.is_ignored(execute, key)
-            if project is not None and not is_ignored:
-                work_waits = work_waits or hook_sql.has_due_job(connection, project.id, now=hook_runner.timestamp())
+            place, key = hook_queries.place_of(execute, folder)
+            project = hook_queries.find_project(execute, key)
+            book = shown = hook_queries.Book(connection, project) if project is not None else None
+            is_ignored = project.is_ignored if project else hook_queries.is_ignored(execute, key)
+            if project is not None and book is not None and not is_ignored:
+                work_waits = work_waits or hook_queries.has_due_job(book, now=hook_runner.timestamp())
                 if project.team_name is None:
-                    work_waits = work_waits or _has_mirror_changed(connection, project, place)
+                    work_waits = work_waits or _has_mirror_changed(book, place)
                 else:
-                    replica = at_hand.replica_of(path, project.id)
+                    replica = sqlite_open.replica_of(path, project.id)
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
@@ -92,7 +92,7 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
                 # The line for the user comes last: if it takes too long, the session has its playbook already.
                 hook.fallback = showing.output(EVENT, text, "")
                 showing.prepare(hook, event, points_shown)
-    except at_hand.UnusableError as error:
+    except sqlite_open.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
@@ -151,16 +151,16 @@ def _is_set_up_missing() -> bool:
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
-def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
+def _has_mirror_changed(book: "Book", folder: str) -> bool:
     """Return whether the project's mirror has changed since the last sync."""
-    if project.mirror not in ("on", "found"):
+    if book.project.mirror not in ("on", "found"):
         return False
     path = projects.mirror_path(folder)
     try:
         status = os.stat(path)
     except OSError:
-        return project.mirror == "on"
-    known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
+        return book.project.mirror == "on"
+    known = hook_queries.mirror_file(book, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
 
@@ -222,8 +222,8 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
         yield text, _keep_nothing
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
     for error in waiting.errors:
-        if error.startswith(hook_sql.WAITS) and project_env.BUDGET not in error:
-            reason = _cut(error[len(hook_sql.WAITS) :], _MOST_ERROR_CHARS)
+        if error.startswith(hook_queries.WAITS) and project_env.BUDGET not in error:
+            reason = _cut(error[len(hook_queries.WAITS) :], _MOST_ERROR_CHARS)
             yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
     if waiting.moved:
         yield projects.moved(waiting.moved).replace(": playbook ", f": {command} "), _keep_nothing
@@ -257,11 +257,9 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     except OSError:
         before = []
     learned_to, failed_to, *proposals_to = [*before, "", "", "", ""][:4]
-    connection, project = shown.connection, shown.project
-    proposals = (
-        hook_sql.proposals_waiting(connection, project.key),
-        hook_sql.proposals_waiting(book.connection, projects.USER_KEY),
-    )
+    project, users = shown.project, hook_queries.find_project(book.execute, projects.USER_KEY)
+    playbooks = [shown, *([hook_queries.Book(book.connection, users)] if users else [])]
+    proposals = [*map(hook_queries.proposals_waiting, playbooks), (0, 0)][:2]
     shown_to = [int(number) if number.isdigit() else 0 for number in proposals_to]
     newest = list(map(max, shown_to, [last for _, last in proposals]))
     marks = [str(project.revision), max([failed_to, *failures]), *map(str, newest)]
@@ -270,7 +268,7 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     if book.project.team_name and not before:
         learned_to, failed_to = marks[:2]
     since = int(learned_to) if learned_to.isdigit() else 0
-    points = hook_sql.learned_points(connection, project.id, since=since)
+    points = hook_queries.learned_points(shown, since=since)
     waiting = sum([count for count, _ in proposals]) if newest != shown_to else 0
     parts = []
     if points:

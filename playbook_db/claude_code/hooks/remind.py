@@ -18,8 +18,9 @@ from playbook_db import settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import hook_runner, showing, touched
 from playbook_db.domain import search_words
-from playbook_db.store import at_hand, hook_sql
-from playbook_db.store.hook_sql import Book
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import Book
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, quest
     if path is None:
         return
     try:
-        connection = at_hand.connect(path, wait_s=_WAIT_S)
+        connection = sqlite_open.connect(path, wait_s=_WAIT_S)
         shown = sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
             _show_best(hook, event, shown)
@@ -120,19 +121,18 @@ def question_of(event: hook_runner.Event, folder: str) -> "Question":
 
 def matches(
     event: hook_runner.Event, folder: str, question: "Question", sources: "Sequence[showing.Source]"
-) -> "list[tuple[float, showing.Source, hook_sql.StoredPoint]]":
+) -> "list[tuple[float, showing.Source, hook_queries.StoredPoint]]":
     """Return the points of *sources* that match the *question* at *event*, each with its score, best first. Those that
     only share a name with another match come last, with the score 0."""
     name, books = moment_of(event), [(each, each.book) for each in sources if each.book.project.live_points]
     text, terms = question
     names = touched.defined_in(os.path.join(folder, text)) if name == FILE and books else []
-    scored: list[tuple[float, showing.Source, hook_sql.StoredPoint]] = []
+    scored: list[tuple[float, showing.Source, hook_queries.StoredPoint]] = []
     for each, book in books:
-        execute, number, live = book.execute, book.project.id, book.project.live_points
         if name == FILE:
-            points = hook_sql.about_file(execute, number, text, names)
+            points = hook_queries.about_file(book, text, names)
         else:
-            points = hook_sql.fitting(execute, number, live, terms, strongly=name == FAILURE)
+            points = hook_queries.fitting(book, terms, strongly=name == FAILURE)
         scored += [(score, each, point) for point, score in points]
     scored.sort(key=lambda each: -each[0])
     if scored and name in _MOST_BY_WORDS:
@@ -140,7 +140,7 @@ def matches(
 
         if names := code_names.shared(text, [point.text for _, _, point in scored]):
             for each, book in books:
-                scored += [(0.0, each, point) for point, _ in hook_sql.with_names(book.execute, book.project.id, names)]
+                scored += [(0.0, each, point) for point, _ in hook_queries.with_names(book, names)]
     return scored
 
 
@@ -170,15 +170,15 @@ def _is_wanted(event: hook_runner.Event, folder: str) -> bool:
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
 
 
-def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
+def sources(connection: "sqlite_open.Connection", path: str, folder: str) -> "list[showing.Source]":
     """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
-    _, key = hook_sql.place_of(connection.execute, folder)
-    project = hook_sql.find_project(connection, key)
-    if project.is_ignored if project else hook_sql.is_ignored(connection.execute, key):
+    _, key = hook_queries.place_of(connection.execute, folder)
+    project = hook_queries.find_project(connection.execute, key)
+    if project.is_ignored if project else hook_queries.is_ignored(connection.execute, key):
         return []
     book = shown = Book(connection, project) if project is not None else None
     if project is not None and project.team_name is not None:
-        shown = showing.of_team(at_hand.replica_of(path, project.id), project.team_name)
+        shown = showing.of_team(sqlite_open.replica_of(path, project.id), project.team_name)
     return showing.sources(connection, book, shown)
 
 
@@ -192,9 +192,9 @@ def _show_best(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Seque
 def _show_matches(
     hook: hook_runner.Hook,
     event: hook_runner.Event,
-    connection: "at_hand.Connection",
+    connection: "sqlite_open.Connection",
     sources: "Sequence[showing.Source]",
-    matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
+    matches: "Sequence[tuple[float, showing.Source, hook_queries.StoredPoint]]",
 ) -> None:
     """Show the *matches* that the session hasn't seen yet."""
     if not matches:
@@ -220,20 +220,20 @@ def _with_task(event: hook_runner.Event, text: str) -> bytes:
     return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _lock(connection: "at_hand.Connection") -> None:
+def _lock(connection: "sqlite_open.Connection") -> None:
     """Try to take the write lock until the shown points are recorded. Ignore a failure."""
     try:
-        at_hand.allow_writes(connection)
+        sqlite_open.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
-    except at_hand.driver().Error:
+    except sqlite_open.driver().Error:
         pass
 
 
 def choose(
     name: str,
-    matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
+    matches: "Sequence[tuple[float, showing.Source, hook_queries.StoredPoint]]",
     known: "dict[showing.Source, tuple[set[int], int]]",
-) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint, str]]]":
+) -> "tuple[str, list[tuple[showing.Source, hook_queries.StoredPoint, str]]]":
     """Return the text for the moment *name*, and *matches*, each with the reason why it isn't in the text, or `""`.
 
     The text has the first of *matches*, up to the allowed number and length. *known* has the ids of the points that the
@@ -273,8 +273,8 @@ def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int],
     known: set[int] = set()
     if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
         return known, 0
-    execute, project = source.home.connection.execute, source.home.project
-    rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
+    home = source.home
+    rows = hook_queries.shown_to(home, event.session_id, by_team=home.project.team_name is not None)
     is_error, is_file = event.hook_event_name == FAILURE, event.hook_event_name == FILE
     repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
     at_moments: list[int] = []
@@ -295,5 +295,5 @@ def _known(event: hook_runner.Event, source: showing.Source) -> "tuple[set[int],
         known |= at_errors
     if not at_moments:
         return known, 0
-    units = hook_sql.text_units(source.book.connection.execute, source.book.project.id, at_moments)
+    units = hook_queries.text_units(source.book, at_moments)
     return known, units + len(at_moments) * _AROUND_UNITS

@@ -8,15 +8,18 @@ import os
 
 from playbook_db import projects, settings
 from playbook_db.claude_code.hooks import hook_runner
-from playbook_db.store import at_hand, hook_sql
-from playbook_db.store.hook_sql import Book
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import Book
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    Shown = tuple["Source", Sequence[hook_sql.StoredPoint]]  # a playbook, and which of its points a session is shown
+    Shown = tuple[
+        "Source", Sequence[hook_queries.StoredPoint]
+    ]  # a playbook, and which of its points a session is shown
 
 
 SILENCE = b"{}\n"  # the answer if there is nothing to show
@@ -46,12 +49,12 @@ class Source:
         self.home, self.book = home, book
 
 
-def sources(connection: "at_hand.Connection", home: "Book | None", shown: "Book | None") -> "list[Source]":
+def sources(connection: "sqlite_open.Connection", home: "Book | None", shown: "Book | None") -> "list[Source]":
     """Return the playbooks whose points a session gets: the project's and the personal one.
 
     *home* is the project's own playbook. *shown* replaces it if the project has a team.
     """
-    of_user = hook_sql.find_project(connection, projects.USER_KEY)
+    of_user = hook_queries.find_project(connection.execute, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
     books = ((home, shown), (users, users))
     return [Source(home, book) for home, book in books if home is not None and book is not None]
@@ -62,8 +65,8 @@ def of_team(replica: str, name: str) -> "Book | None":
     exists yet. Raises UnusableError or the driver's Error."""
     if not os.path.exists(replica):
         return None
-    connection = at_hand.open_replica(replica)
-    project = hook_sql.find_project(connection, name)
+    connection = sqlite_open.open_replica(replica)
+    project = hook_queries.find_project(connection.execute, name)
     if project is None:
         connection.close()
         return None
@@ -80,10 +83,7 @@ def compose(sources: "Sequence[Source]", *, limit_units: "int | None" = None) ->
     from playbook_db.services import templates
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
-    ranked = [
-        hook_sql.ranked_points(each.book.execute, each.book.project, is_users=projects.is_users(each.home.project.key))
-        for each in sources
-    ]
+    ranked = [hook_queries.ranked_points(each.book) for each in sources]
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
     return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
 
@@ -110,10 +110,10 @@ def keep(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[Show
     try:
         if not connection.in_transaction:
             connection.execute("PRAGMA busy_timeout = 0")
-            at_hand.allow_writes(connection)
+            sqlite_open.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
         for number, (source, _) in enumerate(shown):
-            hook_sql.add_injection(connection, source.home.project.id, hook.pending[number])
+            hook_queries.add_injection(connection, source.home.project.id, hook.pending[number])
         connection.execute("COMMIT")
     except Exception as error:  # whatever the driver may raise; the session has its playbook
         for showing in hook.pending:
@@ -126,7 +126,9 @@ def prepare(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[S
     hook.pending = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
-def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: hook_runner.Event) -> "dict[str, Any]":
+def _described(
+    source: Source, points: "Sequence[hook_queries.StoredPoint]", event: hook_runner.Event
+) -> "dict[str, Any]":
     """Return the record of showing *points*, in the spool's format."""
     return {
         "project": source.home.project.key,
@@ -156,7 +158,7 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """Return the session's showings of *source* from the spool, in the format of `hook_sql.shown_to`."""
+    """Return the session's showings of *source* from the spool, in the format of `hook_queries.shown_to`."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:

@@ -22,7 +22,7 @@ from playbook_db.llm.model import Prompt
 from playbook_db.services import maintenance
 from playbook_db.services.project import open_store
 from playbook_db.services.reading import status as reading
-from playbook_db.store import at_hand
+from playbook_db.store import sqlite_open
 
 BROKEN, OK, NOTE = "broken", "ok", "note"  # in the order of the findings
 
@@ -99,7 +99,7 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     """Check whether the database can be used. Hooks can't use a database on a server: they never wait for a network."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
-    if not on_server and not os.path.exists(where) and not at_hand.loss_of(where):
+    if not on_server and not os.path.exists(where) and not sqlite_open.loss_of(where):
         yield Finding("database", NOTE, f"{where} doesn't exist yet", "playbook init")
         return
     report = maintenance.check_database(url, quick=on_server)
@@ -113,7 +113,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("database", state, message, " ".join(("playbook", *command)))
     else:
         size = "" if on_server else f" {os.path.getsize(where) / 1024:,.0f} KiB,"
-        yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d},{size} sound")
+        yield Finding("database", OK, f"{where}: schema {sqlite_open.SCHEMA:04d},{size} sound")
     if on_server and settings.sqlite_file(project_env.database_url(folder)) is None:
         message = (
             "it is on a server, which hooks don't ask, since no session may wait for a network. So sessions are shown "

@@ -23,7 +23,7 @@ from playbook_db.cli.output import (
 )
 from playbook_db.errors import SettingError
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import command_reads
 
 if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
@@ -74,7 +74,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
     settings.require_person()
     in_turn = not wants_json() and sys.stdin.isatty() and sys.stdout.isatty()
     if not (accepted or rejected or in_turn):
-        print_proposals(quick_reads.proposals(source_of()))
+        print_proposals(command_reads.proposals(source_of()))
         return
     from playbook_db.services.playbook import review as service
 

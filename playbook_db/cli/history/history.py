@@ -37,7 +37,7 @@ from playbook_db.domain import times
 from playbook_db.errors import MomentError, Remedy, SettingError
 from playbook_db.services import records
 from playbook_db.services.playbook import forget_lines
-from playbook_db.store.quick_sql import SOURCES
+from playbook_db.store.queries.list_queries import SOURCES
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.undo import Side
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
     from playbook_db.services.reading.history import SourcedPlaybook
-    from playbook_db.store.revision_log import LoggedRevision
+    from playbook_db.store.queries.revision_log import LoggedRevision
 
 _EVERY = 2**31 - 1  # changes of a revision, at most
 SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
@@ -81,11 +81,11 @@ def log(**options: Any) -> None:
     weeks ago", yesterday, or a time as a command printed it.
     """
     from playbook_db.cli.history import history_view
-    from playbook_db.services.reading import quick_reads
+    from playbook_db.services.reading import command_reads
 
     source = source_of(*filter(None, [options["name"]]))
     if wants_json():
-        quick_reads.log(
+        command_reads.log(
             source, options, lambda revisions: print_json_list(map(records.log_record, revisions)), most=_EVERY
         )
         return
@@ -97,7 +97,7 @@ def log(**options: Any) -> None:
         first = next(texts, None)
         if first is None:
             newest: list[LoggedRevision] = []
-            quick_reads.log(source, {**dict.fromkeys(options), "limit": 1}, newest.extend, most=1)
+            command_reads.log(source, {**dict.fromkeys(options), "limit": 1}, newest.extend, most=1)
             notify(["no revision matches" if newest else "this playbook has no revisions yet"])
             return
         print_texts(itertools.chain([first], texts))
@@ -105,7 +105,7 @@ def log(**options: Any) -> None:
             notify([f"the newest {SHOWN_REVISIONS}; for more: -n N or --since REV|TIME; for all: --since 1"])
 
     limit = options["limit"] if is_bounded else SHOWN_REVISIONS + 1
-    quick_reads.log(source, {**options, "limit": limit}, show, most=history_view.MOST_LINES)
+    command_reads.log(source, {**options, "limit": limit}, show, most=history_view.MOST_LINES)
 
 
 @cli.command()

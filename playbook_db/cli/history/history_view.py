@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.reading.history import SourcedPlaybook
-    from playbook_db.store.playbook.log_queries import RevisionDetails, RevisionReflection
-    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+    from playbook_db.store.queries.log_queries import RevisionDetails, RevisionReflection
+    from playbook_db.store.queries.revision_log import LoggedChange, LoggedRevision
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line without a terminal

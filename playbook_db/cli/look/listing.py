@@ -27,16 +27,16 @@ from playbook_db.cli.output import (
 )
 from playbook_db.domain.sections import section_named
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads, sources
-from playbook_db.store.quick_sql import PointRecord
+from playbook_db.services.reading import command_reads
+from playbook_db.store.queries.list_queries import PointRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.store.hook_sql import StoredPoint
     from playbook_db.store.playbook.searching import HistoryHit
-    from playbook_db.store.quick_sql import PointEvidence, StoredMarks
+    from playbook_db.store.queries.hook_queries import StoredPoint
+    from playbook_db.store.queries.list_queries import PointEvidence, StoredMarks
 
     Hits = Sequence[tuple[StoredPoint, float]]
 
@@ -68,7 +68,7 @@ def list_points(
         from playbook_db.cli.change import review
 
         settings.require_person()
-        proposals = quick_reads.proposals(source_of())
+        proposals = command_reads.proposals(source_of())
         review.print_proposals(proposals[:limit])
         _notify_of_more(len(proposals[:limit]), len(proposals))
         return
@@ -84,7 +84,7 @@ def list_points(
         return only in (None, point.section) and has_all
 
     if retired:
-        matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])]
+        matches = [each for each in command_reads.retired_points(source_of()) if is_wanted(each[0])]
         count, matches = len(matches), matches[:limit]
         rows = [
             (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
@@ -96,8 +96,8 @@ def list_points(
         _notify_of_more(len(matches), count)
         return
     source = source_of()
-    live, marks = quick_reads.listing(source)
-    if not live and source.folder and (moved := quick_reads.moved_from(source.url, source.folder)):
+    live, marks = command_reads.listing(source)
+    if not live and source.folder and (moved := command_reads.moved_from(source.url, source.folder)):
         notify([moved])
     if words:
         for names, each in zip(hits, _answers(*words)[0], strict=True):
@@ -142,7 +142,7 @@ def show(name: str) -> None:
     A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
     revision (12 or r12) you see all it changed, and why. For a point's history, use playbook why.
     """
-    match = quick_reads.find(source_of(name), name)
+    match = command_reads.find(source_of(name), name)
     if isinstance(match, PointRecord):
         _show_point(match)
     elif wants_json():
@@ -195,7 +195,7 @@ def render() -> None:
 
     If the playbook is empty, nothing is printed.
     """
-    text = quick_reads.prompt(source_of())
+    text = command_reads.prompt(source_of())
     if wants_json():
         print_json({"text": text})
     elif text:
@@ -273,7 +273,7 @@ def _explain(prompt: str, path: str | None) -> None:
 
 def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
     """Return the live points that match each of *questions*, best first, and the points' details by name."""
-    return quick_reads.search(source_of(), questions, lambda line: notify([line]))
+    return command_reads.search(source_of(), questions, lambda line: notify([line]))
 
 
 def _from_history(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
@@ -283,7 +283,7 @@ def _from_history(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out inside a session of Claude Code"])
-    with opened(reads=sources.HISTORY) as project:
+    with opened(only_reads=True) as project:
         return listing.search_history(project, question, proposed=not in_session)
 
 

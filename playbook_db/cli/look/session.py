@@ -15,7 +15,7 @@ from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.reading.history import SessionLessons
-    from playbook_db.store.playbook.log_queries import SkippedOperation
+    from playbook_db.store.queries.log_queries import SkippedOperation
 
 
 @cli.command()

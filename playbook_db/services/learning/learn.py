@@ -28,7 +28,7 @@ from playbook_db.store import jobs
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.learning import Call, ShownPoint, StoredReflection
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
-from playbook_db.store.quick_sql import Job
+from playbook_db.store.queries.list_queries import Job
 from playbook_db.store.team import memberships
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project, is_ignored
 from playbook_db.store import jobs
 from playbook_db.store.engine import Store, retry_on_conflict
-from playbook_db.store.quick_sql import Job
+from playbook_db.store.queries.list_queries import Job
 from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships
 

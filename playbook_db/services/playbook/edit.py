@@ -1,7 +1,7 @@
 """Changes to a playbook by people and curators, one revision each, and the search for similar points."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
@@ -10,21 +10,12 @@ from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoi
 from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.list_queries import PointRecord
 
 _MOST_UNITS = prompt_text.LIMIT_UNITS - 1000  # of a text; the rest is for the template and the point's header
-
-
-@dataclass(frozen=True, slots=True)
-class PointDetails:
-    """A live or retired point. It has the time and reason of its retirement, and the other fields of its entry in a
-    file, as JSON."""
-
-    point: KeyPoint
-    retired: RetiredPoint | None = None
-    extra: str = "{}"
 
 
 @retry_on_conflict
@@ -124,7 +115,7 @@ def unpin(project: Project, *names: str) -> None:
     """Unpin the points *names*, live or retired, all or none."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
-            find_in(book, name)
+            list_queries.require_point(book, name)
             book.set_pinned(name, False)
 
 
@@ -158,28 +149,17 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
 
 
-def find(project: Project, name: str) -> PointDetails:
+def find(project: Project, name: str) -> PointRecord:
     """Return the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        return find_in(book, name)
-
-
-def find_in(book: PlaybookRepository, name: str) -> PointDetails:
-    """Return the point *name* of *book*, live or retired. Raises PointNotFoundError."""
-    point, extra = book.live_point(name), book.extra_of(name)
-    if point is not None:
-        return PointDetails(point, extra=extra)
-    retired = book.retired_point(name)
-    if retired is None:
-        raise quick_sql.no_such_point(book, name)
-    return PointDetails(retired.point, retired, extra)
+        return list_queries.require_point(book, name)
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
     """Return the retired point *name*. Raises PointNotFoundError, and PointRuleError if the point was forgotten."""
     retired = book.retired_point(name)
     if retired is None:
-        raise quick_sql.no_such_point(book, name)
+        raise list_queries.no_such_point(book, name)
     if retired.is_forgotten:
         raise PointRuleError(f"{name} was forgotten; none of its text is left.")
     return retired
@@ -229,7 +209,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
         return book.draft[name]
     if book.retired_point(name) is not None:
         raise PointNotFoundError(name, retired=True)
-    raise quick_sql.no_such_point(book, name)
+    raise list_queries.no_such_point(book, name)
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:

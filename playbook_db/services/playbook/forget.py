@@ -164,7 +164,7 @@ def finish_waiting(store: Store) -> bool:
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
     """Update the replica of a team's playbook from the *server*. Return whether it was replaced. First the project's
     own playbook forgets the texts that the team has forgotten since."""
-    return refresh(store, membership, server, _forget_text)[0] == "new"
+    return refresh(store, membership, server, _forget_text) == "new"
 
 
 def _forget_text(own: Project, text: str) -> None:

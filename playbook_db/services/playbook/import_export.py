@@ -3,16 +3,15 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from playbook_db.domain import playbook_file, prompt_text
+from playbook_db.domain import playbook_file
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.trust.evidence import HERE, MAX_QUOTE_CHARS, Evidence
-from playbook_db.services import templates
+from playbook_db.services import session_text
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
@@ -107,11 +106,6 @@ def reading_of(book: PlaybookRepository) -> Reading:
 
 
 def prompt(project: Project) -> str:
-    """Return the text for a session of *project*. It has the best points of the project's and the personal playbook
-    that fit into Claude Code's limit. Return `""` if both are empty. Raises TemplateError."""
-    with ExitStack() as stack:
-        books = [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
-        playbooks = [book.ranked_points() for book in books]
-        if not any(each.total for each in playbooks):
-            return ""
-        return prompt_text.compose(templates.playbook_template(), playbooks)[0]
+    """Return the text for a session of *project*, as `session_text.compose` explains it."""
+    with project.reading() as books:
+        return session_text.compose(books)

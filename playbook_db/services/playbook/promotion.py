@@ -14,10 +14,9 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
+from playbook_db.store.queries import list_queries, log_queries
 
 _OWN = "your personal playbook"
 # The reasons of our changes: the direction, and the point on the other side.
@@ -56,16 +55,16 @@ def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -
 
 def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: bool) -> Move:
     with source.store.read(source.key) as book:
-        details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
-    if details.retired is not None:
-        match = _WAY.fullmatch(details.retired.reason or "")
+        details, point = list_queries.require_point(book, name), book.live_point(name)
+    if details.retired is not None or point is None:
+        match = _WAY.fullmatch((details.retired and details.retired.reason) or "")
         if match is None or match[0] != _went(source, match[3], target):
             raise PointNotFoundError(name, retired=True)
         return Move(name, match[3], None, None, (f"{name} was {match[0]} before",))
     extra = details.extra if details.extra != "{}" else ""
-    is_pinned = lifespan is not None and bool(lifespan.pinned)
-    copy, copied = _copy(source, target, details.point, extra, is_pinned=is_pinned, dry_run=dry_run)
-    retired = None if keeps else _retire(source, target, details.point, copy, dry_run=dry_run)
+    is_pinned = bool(details.lifespan.pinned)
+    copy, copied = _copy(source, target, point, extra, is_pinned=is_pinned, dry_run=dry_run)
+    retired = None if keeps else _retire(source, target, point, copy, dry_run=dry_run)
     return Move(name, copy, copied, retired, tuple(copied.notes))
 
 

@@ -17,10 +17,10 @@ from playbook_db.domain.proposals import Proposal, ReviewItem, name_of
 from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ArgumentError, Remedy
 from playbook_db.services.playbook import edit
-from playbook_db.services.project import Project
-from playbook_db.store import quick_sql
+from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionOrigin, RevisionResult
+from playbook_db.store.queries import hook_queries, list_queries
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
 _DECIDED = "it no longer waits: somebody has decided it"
@@ -63,13 +63,21 @@ class ReviewResult:
 
 def all_waiting(project: Project) -> list[ReviewItem]:
     """Return the proposals that wait in *project*: first those for its playbook, then those for the personal one."""
-    return [item for each in project.playbooks() for item in waiting(each)]
+    with project.reading() as books:
+        return [item for book in books for item in list_queries.waiting(book)]
+
+
+def count_waiting(project: Project) -> int:
+    """Count the proposals of `all_waiting`. A team's count only if its database can be reached."""
+    with project.reading() as books:
+        counts = [hook_queries.proposals_waiting(book)[0] for book in books]
+    return sum(counts[isinstance(project, LastKnownProject) :])
 
 
 def waiting(project: Project) -> list[ReviewItem]:
     """Return the proposals that wait for the playbook of *project*, oldest first."""
     with project.store.read(project.key) as book:
-        return quick_sql.waiting(book, is_users=project.is_users)
+        return list_queries.waiting(book)
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:

@@ -22,8 +22,8 @@ from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
 from playbook_db.services.reading.history import find_revision, find_session
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.queries import log_queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,15 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.proposals import ReviewItem
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services.playbook import edit, review
-from playbook_db.services.playbook.edit import PointDetails
+from playbook_db.services.playbook import review
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.services.reading.sources import HISTORY, Reads
-from playbook_db.store import quick_sql
-from playbook_db.store.playbook import log_queries, statistics
-from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
+from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation
-from playbook_db.store.quick_sql import PointLifespan, SessionSummary
-from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
+from playbook_db.store.queries import list_queries, log_queries
+from playbook_db.store.queries.list_queries import PointRecord, SessionSummary
+from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails, read_revision
+from playbook_db.store.queries.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _CITATIONS = 20  # of the last sessions that cited a point
@@ -48,8 +46,7 @@ class FullPoint:
     """All that is known about a point. `uses` counts its uses by event. `citations` are the sessions that cited it.
     `life` is None if only a team's database has it, and that database can't be reached."""
 
-    details: PointDetails
-    lifespan: PointLifespan
+    details: PointRecord
     life: Life | None = None
     uses: tuple[EventUse, ...] = ()
     citations: tuple[Citation, ...] = ()
@@ -145,25 +142,15 @@ def revision_page(project: Project, text: str, *, before: int, most: int) -> Rev
         return read_revision(book, text, before=before, most=most)
 
 
-def reads_in_full(name: str) -> Reads:
-    """Return the questions about the point *name* that `point_in_full` asks a team's database."""
-    of_point = quick_sql.POINT_ID, quick_sql.POINT, quick_sql.EXTRA, quick_sql.LIFESPAN, log_queries.USE_OF_POINT
-    beside = ((each, {"name": name, "most": _CITATIONS}) for each in (*of_point, statistics.CITATIONS))
-    return Reads(beside=(*HISTORY.beside, *beside))
-
-
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
     """Return all that is known about the point *name*, live or retired. Its life has only the newest *limit* revisions
     up to the revision *last*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
-        if lifespan is None:
-            raise quick_sql.no_such_point(book, name)
+        details = list_queries.require_point(book, name)
         if isinstance(project, LastKnownProject):
-            return FullPoint(details, lifespan)
+            return FullPoint(details)
         return FullPoint(
             details,
-            lifespan,
             log_queries.life(book, name, last=last, limit=limit),
             log_queries.use_by_event(book, name),
             statistics.citations_of(book, name, most=_CITATIONS),
@@ -173,7 +160,7 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
 def sessions(project: Project) -> list[SessionSummary]:
     """Return the sessions that were learned from, newest first."""
     with project.store.read(project.key) as book:
-        return quick_sql.sessions(book)
+        return list_queries.sessions(book)
 
 
 def session_page(
@@ -182,7 +169,7 @@ def session_page(
     """Return one page of the sessions that were learned from, newest first, each with its counts. The page has at most
     *most* sessions, from *offset* on. Also return the number of all sessions."""
     with project.store.read(project.key) as book:
-        summaries = quick_sql.sessions(book)
+        summaries = list_queries.sessions(book)
         on_page = summaries[offset : offset + most]
         taught = book.taught([each.session_id for each in on_page])
         return [(each, Counter(taught[each.session_id])) for each in on_page], len(summaries)
@@ -237,9 +224,9 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     elif query.since is not None:
         before = _moment(query.since, now=now, end=False) - timedelta(microseconds=1)
         first = book.revision_at(timestamp(before)) + 1
-    point_id = None if query.name is None else quick_sql.point_id(book, query.name)
+    point_id = None if query.name is None else list_queries.point_id(book, query.name)
     if query.name is not None and point_id is None:
-        raise quick_sql.no_such_point(book, query.name)
+        raise list_queries.no_such_point(book, query.name)
     session_id = find_session(book, query.session) if query.session is not None and book.revision else None
     return LogFilter(first, last, session_id, query.source, query.by, point_id)
 

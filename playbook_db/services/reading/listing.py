@@ -1,19 +1,17 @@
 """Finding points by their text, and listing them page by page: filtered by words, section and state, and sorted."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
-from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store import quick_sql
+from playbook_db.services.project import Project
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.searching import HistoryHit, Searched
-from playbook_db.store.quick_sql import StoredMarks
+from playbook_db.store.playbook.searching import HistoryHit
+from playbook_db.store.queries.hook_queries import Searched
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
@@ -59,9 +57,9 @@ def read(
         by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
         order = order or by_default
         # The order by rank has an index.
-        is_plain = order == "rank" and row_filter.is_open and book.stored().live_points > page_rows
+        is_plain = order == "rank" and row_filter.is_open and book.project.live_points > page_rows
         ids = [] if is_plain else listing.ids_of(book, row_filter, order)
-        count = book.stored().live_points if is_plain else len(ids)
+        count = book.project.live_points if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows
@@ -70,15 +68,10 @@ def read(
         return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
 
 
-def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
-    """Return the live points that match each of *questions*, best first. Also return the marks of these points (such as
-    `pinned`) by name."""
+def search(project: Project, question: str) -> Searched:
+    """Return the live points that match *question*, best first."""
     with project.store.read(project.key) as book:
-        answers = [searching.search(book, each) for each in questions]
-        points = [each.points for each in answers]
-        if isinstance(project, LastKnownProject):
-            return answers, quick_sql.marks(book)
-        return answers, quick_sql.marks_of(book, points)
+        return book.search(question)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

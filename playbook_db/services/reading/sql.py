@@ -9,7 +9,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.services.reading import sources
+from playbook_db.services.reading import file_first
 from playbook_db.store.user_sql import Answer as Answer
 from playbook_db.store.user_sql import ask as ask
 
@@ -37,7 +37,7 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
     if folder is None:
         return url, _users_key(url)
     key = projects.project_key(folder)
-    if not sources.from_file(url, folder, lambda book: book.project.team_name, sync=False, is_own=True):
+    if not file_first.from_file(url, folder, lambda book: book.project.team_name, sync=False, is_own=True):
         return url, key
     from playbook_db.services.project import Project, open_store, with_kept_password
     from playbook_db.services.sharing import team  # late: most projects have joined none

@@ -11,8 +11,8 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import EventUse, event_uses
 from playbook_db.store.playbook.statistics import DayCalls, DayVotes, LivePoint, Revisions
+from playbook_db.store.queries.log_queries import EventUse, event_uses
 from playbook_db.store.upkeep import database_file
 
 AGES_DAYS = (7, 30, 90)
@@ -188,7 +188,8 @@ class Statistics:
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """Return the statistics of the project's playbook. Without a playbook, all numbers are zero."""
     moment = now or datetime.now(UTC)
-    answers = statistics.count(project.store, project.key)
+    with project.store.read(project.key) as book:
+        answers, sizes = statistics.count(book), statistics.sizes(book)
     live = [LivePoint(*row) for row in answers["live"]]
     votes = [DayVotes(*row) for row in answers["votes"]]
     calls = [DayCalls(*row) for row in reversed(answers["calls"])]
@@ -210,7 +211,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         dict(_sums((each.source, each.number) for each in revisions).most_common()),
         _members(revisions, votes),
         project.store.is_shared,
-        _growth(project, answers["tables"]),
+        _growth(project, answers["tables"], sizes),
     )
 
 
@@ -275,9 +276,9 @@ def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple
     )
 
 
-def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:
-    file_bytes, sizes = statistics.sizes(project.store)
-    tables = [TableSize(name, count, sizes.get(name)) for name, count in rows if count]
+def _growth(project: Project, rows: Iterable[tuple[str, int]], sizes: tuple[int | None, Mapping[str, int]]) -> Growth:
+    file_bytes, of_table = sizes
+    tables = [TableSize(name, count, of_table.get(name)) for name, count in rows if count]
     tables.sort(key=lambda table: (table.size_bytes or 0, table.rows), reverse=True)
     backups = reversed(database_file.list_backups(project.store.url))
     return Growth(file_bytes, tuple(tables), tuple((timestamp(each.time), each.size_bytes) for each in backups))

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
-from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
-from playbook_db.services.reading import sources
-from playbook_db.services.waiting import Waiting
-from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.services.open_decisions import Waiting
+from playbook_db.services.reading import file_first
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries, list_queries
 
 if TYPE_CHECKING:
-    from playbook_db.services.waiting import Execute
+    from playbook_db.store.queries.hook_queries import Execute, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +84,28 @@ def read(url: str, folder: str | None) -> Status:
     path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 
-    def query(book: hook_sql.Book) -> Status:
-        here = key if folder is None else hook_sql.key_of(book.execute, folder)
-        return _read(book.execute, path, here, folder, book.project)
+    def query(book: hook_queries.Book) -> Status:
+        here = key if folder is None else hook_queries.key_of(book.execute, folder)
+        return _read(book, path, here, folder)
 
-    if status := sources.from_file(url, folder, query, sync=False, is_own=True):
+    if status := file_first.from_file(url, folder, query, sync=False, is_own=True):
         return status
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
-        users_key = repository.users_key(book.connection)
-        status = _read(book.execute, store.where, book.key, folder, book.stored(), users_key)
+        status = _read(book, store.where, book.key, folder, repository.users_key(book.connection))
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(
-    execute: "Execute",
-    database: str,
-    key: str,
-    folder: str | None,
-    project: hook_sql.StoredProject,
-    users_key: str = projects.USER_KEY,
-) -> Status:
-    users = [] if folder is None else [_Playbook(execute, _find(execute, users_key), is_users=True)]
-    if project.team_name:
-        points = _points_of_team(database, project, users)
-    else:
-        points = _points([_Playbook(execute, project, is_users=folder is None), *users])
+def _read(book: "Reader", database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY) -> Status:
+    execute, project = book.execute, book.project
+    users = [] if folder is None else [_find(book, users_key)]
+    points = _points_of_team(database, book, users) if project.team_name else _points([book, *users])
     of_project = {"playbook_id": project.id}
-    jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
-    used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
+    jobs = dict(tuple(row) for row in execute(list_queries.JOBS_BY_STATE, of_project))
+    used = execute(list_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
     waiting = Waiting(folder, project, execute)
     waits = []
@@ -126,12 +116,12 @@ def _read(
     if waiting.settings:
         names = ", ".join(waiting.settings)
         waits.append(f"nothing is learned here: this project's settings set {names}. To decide: playbook project trust")
-    waits += dict.fromkeys(error.removeprefix(hook_sql.WAITS) for error in waiting.errors)
+    waits += dict.fromkeys(error.removeprefix(hook_queries.WAITS) for error in waiting.errors)
     return Status(
         key=key,
         database=database,
         mirror=project.mirror,
-        is_ignored=hook_sql.is_ignored(execute, key),
+        is_ignored=hook_queries.is_ignored(execute, key),
         team=project.team_name,
         **points,
         queued=jobs.get("queued", 0),
@@ -150,67 +140,52 @@ def moved_from(execute: "Execute", folder: str) -> str:
     """Return a sentence if the project in *folder*, which has no points, has moved or is another repository now."""
     from playbook_db.services.sharing import git  # late: mostly there is a playbook
 
-    key = hook_sql.key_of(execute, folder)
+    key = hook_queries.key_of(execute, folder)
     if projects.OTHER in key:
         return projects.replaced(key)
-    return projects.moved(hook_sql.moved_from(execute, folder, git.root_commit(folder)))
+    return projects.moved(hook_queries.moved_from(execute, folder, git.root_commit(folder)))
 
 
-class _Playbook(NamedTuple):
-    """A playbook, and the function that runs SQL in its database. A team's replica was last known to be current at
-    `known_at`."""
-
-    execute: "Execute"
-    project: hook_sql.StoredProject
-    is_users: bool = False
-    known_at: str | None = None
+def _find(book: "Reader", key: str) -> "Reader":
+    """Return another playbook in the database of *book*."""
+    return hook_queries.Book(book, hook_queries.find_project(book.execute, key) or list_queries.NO_PLAYBOOK)
 
 
-def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
-    return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
-
-
-def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """Return the fields of `Status` about points and proposals. *playbooks* are the project's and the user's."""
+def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[str, Any]:
+    """Return the fields of `Status` about points and proposals. *playbooks* are the project's and the user's. A team's
+    replica was last known to be current at *known_at*."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
-        ranked = [
-            hook_sql.ranked_points(each.execute, each.project, is_users=each.is_users)
-            if each.project.live_points
-            else RankedPoints((), 0)
-            for each in playbooks
-        ]
+        ranked = list(map(hook_queries.ranked_points, playbooks))
         shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
-    rows = [each.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": each.project.id}) for each in playbooks]
     return {
-        "team_as_of": first.known_at,
+        "team_as_of": known_at,
         "points": first.project.live_points,
         "shown": shown[0],
         "user_points": last.project.live_points,
         "user_shown": shown[-1],
         "revision": first.project.revision,
-        "proposals": sum(count for of_one in rows for count, _ in of_one),
+        "proposals": sum(hook_queries.proposals_waiting(each)[0] for each in playbooks),
         "often_ignored": tuple(
-            IgnoredPoint(*row)
-            for each in playbooks
-            for row in each.execute(quick_sql.OFTEN_IGNORED, {"playbook_id": each.project.id})
+            IgnoredPoint(*row) for each in playbooks for row in hook_queries.rows(each, list_queries.OFTEN_IGNORED)
         ),
-        "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
+        "learned": _learned(list(hook_queries.rows(first, list_queries.LAST_LEARNED))),
     }
 
 
-def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """Return the fields of `_points` for the team's playbook of *project*, as this machine's replica has it."""
-    path = at_hand.replica_of(database, project.id)
-    unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
-    with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
-        shown = quick_sql.find_in_replica(replica, project.team_name or "")
+def _points_of_team(database: str, book: "Reader", users: "Sequence[Reader]") -> dict[str, Any]:
+    """Return the fields of `_points` for the team's playbook of the project *book*, as this machine's replica has
+    it."""
+    path = sqlite_open.replica_of(database, book.playbook_id)
+    unusable = OSError, sqlite_open.UnusableError, sqlite_open.driver().Error  # doctor says what is wrong
+    with suppress(*unusable), closing(sqlite_open.open_replica(path)) as replica:
+        shown = list_queries.find_in_replica(replica, book.project.team_name or "")
         if shown is not None:
-            shown.is_ignored = project.is_ignored
+            shown.is_ignored = book.project.is_ignored
             known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
-            return _points([_Playbook(replica.execute, shown, known_at=known_at), *users])
-    return _points([_Playbook(lambda query, values: (), quick_sql.NO_PLAYBOOK), *users])
+            return _points([hook_queries.Book(replica, shown), *users], known_at)
+    return _points([hook_queries.Book(book, list_queries.NO_PLAYBOOK), *users])
 
 
 def _learned(rows: list[Any]) -> Learned | None:

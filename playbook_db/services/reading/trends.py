@@ -8,7 +8,7 @@ from itertools import groupby
 from playbook_db.services.project import Project
 from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import USE_BY_EVENT, use_by_event
+from playbook_db.store.queries.log_queries import use_by_event
 
 MOST_BARS = 60  # weeks of a chart; more of them are shown as months
 
@@ -26,8 +26,6 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
     """Return the trends of the project's playbook. They are empty if there is none."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
     with project.store.read(project.key) as book:
-        of = {"key": book.key}
-        book.foresee((statistics.VOTES_BY_DAY, of), (USE_BY_EVENT, {}), (statistics.FOLLOWED, of))
         votes, uses = statistics.votes_by_day(book), use_by_event(book)
         followed, ignored = statistics.followed(book)
     with project.own.store.snapshot() as connection:

@@ -18,10 +18,11 @@ from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerE
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
 from playbook_db.services.sharing import git, mirror, team
-from playbook_db.store import quick_sql, urls
+from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
@@ -104,8 +105,8 @@ class Joining:
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
-            is_kept = own.stored().mirror in ("on", "found") and self.known is None
-            proposals, _ = own.proposals_waiting()
+            is_kept = own.project.mirror in ("on", "found") and self.known is None
+            proposals, _ = hook_queries.proposals_waiting(own)
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
             self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
@@ -193,7 +194,7 @@ def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResu
     """Merge the project's *own* playbook into the team's. Return None if the team has all of it. A revision is made
     even if nothing changes, so that the next joining knows what was merged."""
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
-    if not own.revision or quick_sql.known_times(book, {header.last_updated or ""}):
+    if not own.revision or list_queries.known_times(book, {header.last_updated or ""}):
         return None
     reading = import_export.reading_of(own)
     theirs = replace(reading.playbook, header=header)
@@ -215,8 +216,8 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
     """Return the team's last revision that was copied to the project's *own* playbook, or that included all of it. Also
     return both playbooks as they were then. Return None if the playbooks have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
-    ours = {time: number for time, number in dict(quick_sql.revisions_named(own)).items() if number not in undone}
-    known = quick_sql.known_times(book, ours)
+    ours = {time: number for time, number in dict(list_queries.revisions_named(own)).items() if number not in undone}
+    known = list_queries.known_times(book, ours)
     number, time = max(((number, time) for time, (number, _) in known.items()), default=(0, ""))
     return (number, own.at(ours[time]), book.at(number)) if number else None
 

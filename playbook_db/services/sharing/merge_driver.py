@@ -14,8 +14,8 @@ from playbook_db import files, projects, settings
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PlaybookError, PlaybookFileError
-from playbook_db.services.reading import quick_reads
-from playbook_db.store import quick_sql
+from playbook_db.services.reading import command_reads
+from playbook_db.store.queries import list_queries
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.file_merge import Side
@@ -130,11 +130,11 @@ def _revision(known: Mapping[str, tuple[int, bool]], side: "Reading | None") -> 
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """Look up revisions by the *times* in playbook files, as `quick_sql.known_times` does."""
+    """Look up revisions by the *times* in playbook files, as `list_queries.known_times` does."""
     if settings.sqlite_file(url) is not None:
-        return quick_reads.known_times(url, folder, times) or {}
+        return command_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:
-        return quick_sql.known_times(book, times)
+        return list_queries.known_times(book, times)
 
 
 @contextlib.contextmanager

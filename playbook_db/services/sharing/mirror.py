@@ -24,10 +24,10 @@ from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Notify, Project
-from playbook_db.store import quick_sql
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
+from playbook_db.store.queries import list_queries
 
 _TRIES = 5  # rounds of merging and writing, if somebody keeps editing the file
 ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
@@ -45,7 +45,7 @@ class Synced:
 def state(project: Project) -> str:
     """Return the state of the project's mirror: `undecided`, `on`, `found` or `off`."""
     with project.store.read(project.key) as book:
-        return book.stored().mirror
+        return book.project.mirror
 
 
 def needs_consent(project: Project) -> bool:
@@ -65,7 +65,7 @@ def _state_of(project: Project) -> tuple[str, bool]:
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
-        mirrored, paths = book.stored().mirror, book.mirror_paths() if is_there else []
+        mirrored, paths = book.project.mirror, book.mirror_paths() if is_there else []
     if path is None or not is_there:
         return mirrored, False
     ever_synced = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
@@ -302,7 +302,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     with project.store.read(project.key) as book:
         if book.named_by(theirs.header):
             return None
-        versions = git.MirrorVersions(path, lambda times: quick_sql.known_times(book, times), size_bytes=len(data))
+        versions = git.MirrorVersions(path, lambda times: list_queries.known_times(book, times), size_bytes=len(data))
     behind = versions.behind(data, "HEAD", before_rebase=True)
     common = versions.common(behind & versions.lineage.taken_in())
     return (0, common) if common else None
@@ -364,7 +364,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
 def _trust(project: Project) -> None:
     """Record that the file at the project's path may be merged."""
     with project.store.write(project.key) as book:
-        if book.stored().mirror == "undecided":
+        if book.project.mirror == "undecided":
             book.set_mirror_state("found")
         if project.mirror_path is not None and book.mirror(project.mirror_path) is None:
             book.note_mirror(project.mirror_path, _UNKNOWN)

@@ -14,10 +14,10 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, Servers, find_membership, password_file, with_kept_password
-from playbook_db.store import at_hand, jobs, urls
+from playbook_db.store import jobs, sqlite_open, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
-from playbook_db.store.team import memberships, patience, replica
+from playbook_db.store.team import memberships, replica, time_limits
 from playbook_db.store.team.memberships import Member, Membership
 
 _SENT_AT_ONCE = 200  # showings, in one transaction
@@ -43,10 +43,10 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     """Let the project *own* leave its team. With *takes_copy*, the project's own playbook gets the team's points.
     Raises TeamError if the project has joined no team, or if there are no points to copy."""
     membership = require(own)
-    replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
+    replica_path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
-        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
+        with time_limits.at_most(time_limits.REPLICA_S), _server(own, membership) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
@@ -77,7 +77,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
 
 
 def _server(own: Project, membership: Membership) -> Store:
-    return open_store(with_kept_password(own.store, membership.url), key=membership.name)
+    return open_store(with_kept_password(own.store, membership.url))
 
 
 def require(own: Project) -> Membership:
@@ -168,7 +168,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     """Return the status of the membership of the project *own*. The team's database is asked only if *asks* is set.
     Raises TeamError if the project has joined no team."""
     membership = require(own)
-    path = at_hand.replica_of(own.store.where, membership.playbook_id)
+    path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
         states = [job.state for job in jobs.read_all(connection, own.key)]
         unsent = memberships.count_unsent(connection, membership.playbook_id)
@@ -185,10 +185,10 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     if not asks:
         return status
     try:
-        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
+        with time_limits.at_most(time_limits.REPLICA_S), _server(own, membership) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
-                status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)
+                status = replace(status, schema=sqlite_open.SCHEMA, revision=book.revision, members=members)
             with server.write(membership.name):  # nothing is written; this only tells whether it could be
                 return status
     except PlaybookError as error:

@@ -12,7 +12,7 @@ from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import tables
 from playbook_db.store.playbook.playbook_rows import IN_FORCE
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import JOINED
+from playbook_db.store.queries.list_queries import JOINED
 
 _EVIDENCE = sql("""
 SELECT k.name, c.evidence FROM changes AS c JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id

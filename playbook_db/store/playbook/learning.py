@@ -11,9 +11,9 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.trust.following import Trial
 from playbook_db.projects import as_path, as_text
-from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
-from playbook_db.store.quick_sql import SessionSummary
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.list_queries import SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _MOVE_CURSOR = sql("""
@@ -62,7 +62,7 @@ SELECT k.name FROM revisions AS r JOIN key_points AS k ON k.playbook_id = :playb
 WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id
 UNION
 SELECT k.name FROM revisions AS r
-JOIN votes AS a ON a.playbook_id = :playbook_id AND a.revision = r.number AND {quick_sql.IS_AGAIN}
+JOIN votes AS a ON a.playbook_id = :playbook_id AND a.revision = r.number AND {list_queries.IS_AGAIN}
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = a.point_id
 WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id
 """)
@@ -93,7 +93,7 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
 ORDER BY id DESC LIMIT 1
 """)
 # A session's time is the time of its first revision, else of its first model call.
-_ONE_SESSION = sql(quick_sql.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
+_ONE_SESSION = sql(list_queries.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
 _TAUGHT = sql("""
 SELECT r.session_id, c.kind, count(*)
 FROM revisions AS r JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = r.number
@@ -111,12 +111,13 @@ SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS 
     substr(w.last_at, 1, 10) AS last_shown,
     substr((SELECT max(c.time) FROM citations AS c
             WHERE c.playbook_id = :playbook_id AND c.point_id = k.id), 1, 10) AS last_cited,
-    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {quick_sql.IGNORED_SINCE} AS ignored,
+    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {list_queries.IGNORED_SINCE} AS ignored,
     k.resting AS is_resting, k.pinned AS is_pinned,
-    {quick_sql.TAUGHT_IN} AS taught_in, k.helpful - e.helpful AS helpful_since, k.harmful - e.harmful AS harmful_since
+    {list_queries.TAUGHT_IN} AS taught_in,
+    k.helpful - e.helpful AS helpful_since, k.harmful - e.harmful AS harmful_since
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
-LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id {quick_sql.LAST_REWORDING}
+LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id {list_queries.LAST_REWORDING}
 LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
     AND v.revision = (SELECT max(l.revision) FROM votes AS l
                       WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)

@@ -9,7 +9,8 @@ from sqlalchemy import text as sql
 
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
+from playbook_db.store.queries.hook_queries import BY_RANK
+from playbook_db.store.queries.list_queries import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
 
 State = Literal["live", "pinned", "resting", "retired"]
 Order = Literal["rank", "votes", "age", "used", "ignored", "left", "given"]
@@ -21,7 +22,7 @@ _STATES: dict[State, str] = {
     "retired": "k.retired_in IS NOT NULL",
 }
 _ORDERS: dict[Order, str] = {
-    "rank": "k.pinned DESC, k.resting, k.rank DESC, k.id",
+    "rank": f"k.resting, {BY_RANK}",
     "votes": "k.helpful - k.harmful DESC, k.helpful DESC, k.id",
     "age": "k.created_in DESC, k.id DESC",
     "used": f"{SESSIONS_CITED} DESC, {SESSIONS_SHOWN} DESC, k.id",
@@ -30,9 +31,9 @@ _ORDERS: dict[Order, str] = {
     "given": "k.id",
 }
 # Points that don't rest, in the order of an index. In most playbooks no points rest.
-_AWAKE = sql("""
+_AWAKE = sql(f"""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
-ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
+ORDER BY {BY_RANK} LIMIT :limit OFFSET :offset
 """)
 # A counter at the time `:since`, or at a later addition, import or undo of an import.
 _THEN = """

@@ -11,15 +11,16 @@ from sqlalchemy import text as sql
 from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store import quick_sql
-from playbook_db.store.dialect import Answers, Question, dialect_of
+from playbook_db.store.dialect import dialect_of
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import StoredProject
 
 # Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
 _RECENT = sql(f"""
-SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {quick_sql.AGAIN_SINCE}
-FROM key_points AS k {quick_sql.LAST_REWORDING}
+SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {list_queries.AGAIN_SINCE}
+FROM key_points AS k {list_queries.LAST_REWORDING}
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
 """)
 _statement = functools.lru_cache(sql)  # building one takes longer than running it
@@ -28,34 +29,29 @@ _statement = functools.lru_cache(sql)  # building one takes longer than running 
 class PlaybookRows:
     """One playbook inside a transaction. `playbook_id` is 0 if the playbook doesn't exist: no row has that number."""
 
+    is_users = False  # whether this is the user's own playbook
+
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
         self.playbook_id = playbook_id
-        self._answers: Answers = connection.get_execution_options().get("answers", {})
 
     @functools.cached_property
     def _head(self) -> Any:
-        return next(iter(quick_sql.rows(self, quick_sql.HEAD)), None)
+        return next(iter(hook_queries.rows(self, list_queries.HEAD)), None)
 
     @functools.cached_property
     def revision(self) -> int:
         """The number of the last revision, or 0 before the first revision. It is read only once."""
         return (self._head and self._head.number) or 0
 
-    def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Return the rows of *statement*, which is run unless its answer is already known."""
-        expected, answer = self._answers.get(statement, (None, ()))
-        if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
-            return answer
-        return self.connection.execute(_statement(statement), values)
+    @functools.cached_property
+    def project(self) -> StoredProject:
+        """The playbook's state when it was first asked for, in the form that hooks use."""
+        return next(map(StoredProject, hook_queries.rows(self, list_queries.STORED)), list_queries.NO_PLAYBOOK)
 
-    def foresee(self, *questions: Question) -> None:
-        """Send *questions* to a server in one round trip. `execute` then returns the stored answers."""
-        dialect = dialect_of(self.connection)
-        if dialect.is_shared:
-            answers = dialect.gather(self.connection, self.playbook_id, questions)
-            known = {statement: (values, rows) for (statement, values), rows in zip(questions, answers, strict=True)}
-            self._answers = {**self._answers, **known}
+    def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
+        """Return the rows of *statement*."""
+        return self.connection.execute(_statement(statement), values)
 
     def actor(self, name: str | None = None) -> str:
         """Return the actor of a revision: *name*, by default the user. In a shared database the actor is the member."""
@@ -82,7 +78,7 @@ class PlaybookRows:
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """Return a function that runs statements of `hook_sql` and `quick_sql` on *connection*."""
+    """Return a function that runs statements of `hook_queries` and `list_queries` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -13,9 +13,9 @@ from playbook_db.domain.playbook import storable
 from playbook_db.domain.proposals import KINDS, WITHDRAWN, Kind, Proposal, State, read_operation
 from playbook_db.domain.trust import evidence as evidence_rules
 from playbook_db.domain.trust.evidence import TRUST, Evidence
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
-from playbook_db.store.quick_sql import PROPOSAL_COLUMNS
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.list_queries import PROPOSAL_COLUMNS
 from playbook_db.store.tables import proposals
 
 _FIELDS = (
@@ -120,12 +120,7 @@ class ProposalRows(PlaybookRows):
 
     def waiting_proposals(self) -> list[Proposal]:
         """Return the waiting proposals, oldest first."""
-        return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
-
-    def proposals_waiting(self) -> tuple[int, int]:
-        """Return the number of waiting proposals, and the highest id among them (0 if there are none)."""
-        ((count, highest),) = quick_sql.rows(self, hook_sql.PROPOSALS_WAITING)
-        return count, highest
+        return [Proposal.of_row(row) for row in self._execute(list_queries.WAITING)]
 
     def proposal(self, number: int) -> Proposal | None:
         """Return the proposal *number*, waiting or decided, or None if it doesn't exist."""

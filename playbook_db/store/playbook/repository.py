@@ -27,23 +27,23 @@ from playbook_db.domain.playbook import (
     highest_number,
     number_of,
 )
-from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_sql, quick_sql, tables
+from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import StoredPoint, StoredProject
+from playbook_db.store.playbook import searching
 from playbook_db.store.playbook.learning import LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
-from playbook_db.store.quick_sql import rows
-from playbook_db.store.revision_log import header_of
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Searched, rows
+from playbook_db.store.queries.revision_log import header_of
 
 # Statements are built only once, as building one takes longer than running it.
-_ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
+_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _NAMES_AT = sql("""
@@ -68,7 +68,7 @@ _KEPT_MIRRORS = sql(f"""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
 FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.mirror IN ('on', 'found') AND NOT {hook_sql.IS_IGNORED}
+WHERE p.mirror IN ('on', 'found') AND NOT {hook_queries.IS_IGNORED}
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
@@ -159,15 +159,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     """
 
     def __init__(
-        self, connection: Connection, key: str, *, now: datetime | None = None, locked: tuple[int, Any] | None = None
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: int | None = None
     ) -> None:
-        known, row = locked or (dialect_of(connection).known_number(key), None)
-        playbook_id = known or connection.execute(_FIND, {"project_key": key}).scalar() or 0
-        super().__init__(connection, playbook_id)
+        super().__init__(connection, locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0)
         self.key = key
         self.is_users = is_users(key)
-        if row:
-            self._head = row
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
         self._last_position: int | None = None  # if known
@@ -176,15 +172,12 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """Return the playbook *key*, created if needed. Lock it against other writers until the transaction ends."""
         dialect = dialect_of(connection)
-        known = dialect.known_number(key)
-        if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
-            return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another process may be creating it at this moment
             kind, time = "user" if is_users(key) else "project", timestamp(now or datetime.now(UTC))
             connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": time})
             locked = dialect.lock_playbook(connection, key)
-        return cls(connection, key, now=now, locked=(locked or 0, None))
+        return cls(connection, key, now=now, locked=locked or 0)
 
     @cached_property
     def header(self) -> Header:
@@ -258,7 +251,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """Return the live points in canonical order."""
-        rows = self._execute(quick_sql.LIVE_POINTS).all()
+        rows = self._execute(list_queries.LIVE_POINTS).all()
         if self._is_writable:  # a commit needs the numbers
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
@@ -269,7 +262,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_point(self, name: str) -> KeyPoint | None:
         """Return the live point *name*, or None if there is no such point."""
-        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
+        row = next(iter(rows(self, list_queries.POINT, name=name)), None)
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
@@ -294,19 +287,14 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the names of the live points at *position* in *section*."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
-    def ranked_points(self) -> RankedPoints:
-        """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
-        ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
-        return RankedPoints(ranked, self.stored().live_points, self.last_time or "", is_users=self.is_users)
-
     def retired_point(self, name: str) -> RetiredPoint | None:
         """Return the retired point *name*, or None if there is no such point."""
-        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
+        row = next(iter(rows(self, list_queries.POINT, name=name)), None)
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
         """Return the retired points by name, most recent first."""
-        return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
+        return {row.name: _retired(row) for row in self._execute(list_queries.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
         """Return the revision of the last erasure, or 0 if there was none. Older copies may contain erased texts."""
@@ -316,24 +304,19 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the additional fields that files gave to live and retired points, by name, as JSON."""
         return dict(self._execute(_EXTRAS).all())
 
-    def extra_of(self, name: str) -> str:
-        """Return the additional fields of the point *name*, as JSON."""
-        return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
-
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned point doesn't rest."""
-        with dialect_of(self.connection).pipeline(self.connection):
-            self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
-            if is_pinned:
-                self.note_use([name])
+        self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
+        if is_pinned:
+            self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
         """Return the revision that added each live or retired point, by name."""
         return dict(self._execute(_CREATED_IN).all())
 
-    def stored(self) -> StoredProject:
-        """Return the playbook's state in the form that hooks use."""
-        return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
+    def search(self, question: str) -> Searched:
+        """Return the live points that match *question*, best first."""
+        return searching.search(self, question)
 
     def set_ignored(self, is_ignored: bool) -> None:
         """Make the hooks and the worker ignore the project, or stop ignoring it."""

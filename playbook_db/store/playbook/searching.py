@@ -10,10 +10,11 @@ from sqlalchemy.exc import DatabaseError
 
 from playbook_db.domain import search_words
 from playbook_db.domain.trust.evidence import read_json
-from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_sql import StoredPoint
-from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.playbook.playbook_rows import PlaybookRows
+from playbook_db.store.playbook.proposals import ProposalRows
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Searched, StoredPoint
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
 
@@ -54,30 +55,20 @@ class HistoryHit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """The points that match a search, with their scores, best first. `is_damaged` means that the index was unusable."""
-
-    points: tuple[tuple[StoredPoint, float], ...]
-    is_damaged: bool = False
-
-
-def search(book: PlaybookRepository, question: str) -> Searched:
+def search(book: PlaybookRows, question: str) -> Searched:
     """Search for the live points of *book* that match *question*."""
     dialect = dialect_of(book.connection)
-    live = book.stored().live_points
-    execute = book.execute
     with suppress(DatabaseError), dialect.savepoint(book.connection):
         if not dialect.is_search_behind(book.connection):
             matching = dialect.matching(book.connection, search_words.terms(question))
-            answers = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
+            answers = hook_queries.search(book, question, matching=matching)
             return Searched(tuple(answers))
-    points = [StoredPoint(row) for row in execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})]
+    points = [StoredPoint(row) for row in hook_queries.rows(book, list_queries.LIVE_POINTS)]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
     return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=True)
 
 
-def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
+def search_history(book: ProposalRows, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
     """Search for parts of words in retired points, old texts, reasons, votes and evidence. If *proposed*, search
     waiting proposals, too."""
     rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})

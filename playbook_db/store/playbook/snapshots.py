@@ -8,9 +8,9 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.merging.undo import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
-from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
-from playbook_db.store.revision_log import header_of
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.revision_log import header_of
 
 # For each point: its last change up to a revision, and the last change of its text. One number combines a change's
 # revision and its position there. Each subquery is one lookup in an index, so the time depends on the number of points,
@@ -106,7 +106,7 @@ class Snapshots(PlaybookRows):
 
     def named_by(self, header: Header) -> list[int]:
         """Return the revisions whose files have the `last_updated` of *header*, newest first."""
-        return [number for _, number in reversed(quick_sql.revisions_named(self, {header.last_updated or ""}))]
+        return [number for _, number in reversed(list_queries.revisions_named(self, {header.last_updated or ""}))]
 
     def time_of(self, revision: int) -> str | None:
         """Return the time of *revision*, or None if the revision doesn't exist."""

@@ -7,10 +7,9 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.engine import Store
-from playbook_db.store.playbook.log_queries import USE_BY_EVENT
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.quick_sql import rows
+from playbook_db.store.queries.hook_queries import rows
+from playbook_db.store.queries.log_queries import USE_BY_EVENT
 from playbook_db.store.tables import metadata
 
 # The actor. NULL for a session in a file, since all sessions there belong to one person.
@@ -146,17 +145,15 @@ class Citation(NamedTuple):
     event: str | None
 
 
-def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
-    """Run _QUESTIONS about the playbook *key*. Return each question's rows by its title."""
-    answers = store.ask(key, *((question, {"key": key}) for question in _QUESTIONS.values()))
-    return dict(zip(_QUESTIONS, answers, strict=True))
+def count(book: PlaybookRepository) -> Mapping[str, Sequence[Any]]:
+    """Run _QUESTIONS about *book*. Return each question's rows by its title."""
+    return {title: list(rows(book, question, key=book.key)) for title, question in _QUESTIONS.items()}
 
 
-def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
+def sizes(book: PlaybookRepository) -> tuple[int | None, Mapping[str, int]]:
     """Return the database's size in bytes, or None if unknown. Also return the size of each table whose size is
     known."""
-    with store.snapshot() as connection:
-        return dialect_of(connection).sizes(connection)
+    return dialect_of(book.connection).sizes(book.connection)
 
 
 def citations_of(book: PlaybookRepository, name: str, *, most: int) -> tuple[Citation, ...]:

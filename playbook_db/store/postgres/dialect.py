@@ -3,8 +3,8 @@
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import resources
 from typing import Any
 
@@ -12,38 +12,36 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import ProgrammingError
 
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
-from playbook_db.store import hook_sql
-from playbook_db.store.dialect import Dialect, Question
-from playbook_db.store.postgres import distributed, letters
-from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
+from playbook_db.store.dialect import Dialect
+from playbook_db.store.postgres import distributed, unicode_rules
+from playbook_db.store.postgres.connection import driver_of, make_engine
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner, run
+from playbook_db.store.queries import hook_queries
 from playbook_db.store.tables import metadata
-from playbook_db.store.team import patience
+from playbook_db.store.team import time_limits
 from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14
-# Parameters that the URL may override. The environment's PGHOSTADDR could send a password to another host.
-_CONNECT_DEFAULTS = {"connect_timeout": 10, "hostaddr": ""}
-_OPEN_FOR_S = 60  # an unused connection; later the server may have been restarted
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
-_ADD_HEAD = sql(hook_sql.ADD_HEAD)
-_VERSION = """
+_ADD_HEAD = sql(hook_queries.ADD_HEAD)
+_VERSION = sql("""
 SELECT max(version_num) AS version,
        to_regclass('skipped_operations') IS NOT NULL AS has_tables
 FROM alembic_version
-"""
-_FIND = "SELECT id FROM playbooks WHERE key = :key"
+""")
+_FIND = sql("SELECT id FROM playbooks WHERE key = :key")
 _OURS = "quote_ident(current_schema())::regnamespace"
 _ANY_TABLE = sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)")
 _TRIGGERS = sql(f"""
@@ -69,10 +67,10 @@ CROSS JOIN LATERAL (
 ORDER BY w.place, k.id
 """
 _HAS_CITUS = sql("SELECT count(*) FROM pg_extension WHERE extname = 'citus'")
-_SIZES = (
-    "SELECT pg_database_size(current_database())",
-    f"SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {_OURS}",
-)
+_DATABASE_SIZE = sql("SELECT pg_database_size(current_database())")
+_TABLE_SIZES = sql(f"""
+SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {_OURS}
+""")
 
 # psycopg also reports each warning as an error. Without a handler it would print warnings to stderr as well.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -85,8 +83,6 @@ class PostgresDialect(Dialect):
 
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
-        self._numbers: dict[str, int] = {}  # the numbers of playbooks, by key
-        self._ahead: tuple[Sequence[Question], list[Sequence[Any]]] = (), []  # questions and their answers
 
     @property
     def where(self) -> str:
@@ -103,63 +99,32 @@ class PostgresDialect(Dialect):
 
     @functools.cached_property
     def _engine(self) -> Engine:
-        defaults = {name: value for name, value in _CONNECT_DEFAULTS.items() if name not in self.url.query}
-        engine = create_engine(
-            self.url.set(drivername=DRIVER),
-            use_native_hstore=False,
-            connect_args={**defaults, "client_encoding": "utf8"},
-            pool_pre_ping=True,
-            pool_recycle=_OPEN_FOR_S,
-            execution_options={"playbook_dialect": self},
-        )
+        engine = make_engine(self.url, playbook_dialect=self)
 
         @event.listens_for(engine, "connect")
         def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
             speak_as_sqlite(driver)
             driver.prepare_threshold = None  # a pooler may run the next transaction on another connection
 
-        @event.listens_for(engine, "begin")
-        def begin(connection: Connection) -> None:
-            driver_of(connection).mode = WRITES if connection.get_execution_options().get("writes", True) else READS
-
         return engine
 
     def explained(self) -> AbstractContextManager[None]:
         return explained(self.where)
 
-    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Return the rows for each of *questions*. This takes one round trip if the playbook's number is known, else
-        two. If `schema_version` has already got the answers, it takes none."""
-        (ahead, answers), self._ahead = self._ahead, ((), [])
-        if answers and ahead == questions:
-            return answers
-        with self.explained(), self._engine.connect() as connection:
-            gather = functools.partial(driver_of(connection).gather, alone=True)
-            number = self._numbers.get(key) or next((row.id for row in gather([(_FIND, {"key": key})])[0]), 0)
-            return gather(_about(number, questions))
-
     def role(self, connection: Connection) -> str:
         return str(driver_of(connection).info.user)
 
-    def known_number(self, key: str) -> int | None:
-        """Return the number of the playbook *key* if `schema_version` has read it."""
-        return self._numbers.get(key)
-
-    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database: 0 if it has none of our tables. In the same round trip look up the number
-        of the playbook *key*. If that is already known, also answer the questions *ahead* for the next `ask`. Raises
-        OtherProgramError, ServerError."""
-        number = self._numbers.get(key)
-        with self.explained(), self._engine.connect() as connection:
+    def schema_version(self) -> int | None:
+        """Return the schema of the database: 0 if it has none of our tables. Raises OtherProgramError, ServerError."""
+        with self.explained(), self._engine.execution_options(begins=False).connect() as connection:
             try:
-                questions = [(_VERSION, {}), (_FIND, {"key": key}), *(_about(number, ahead) if number else ())]
-                (there,), numbers, *answers = driver_of(connection).gather(questions, alone=True)
-            except psycopg.errors.UndefinedTable:
+                there = connection.execute(_VERSION).one()
+            except ProgrammingError as error:
+                if not isinstance(error.orig, psycopg.errors.UndefinedTable):
+                    raise
                 if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
                     raise OtherProgramError(self.where) from None
                 return 0
-        self._numbers = {key: numbers[0].id} if numbers else {}
-        self._ahead = ahead, answers if self._numbers.get(key) == number else []
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
             return int(there.version or 0)
         raise OtherProgramError(self.where)
@@ -190,7 +155,7 @@ class PostgresDialect(Dialect):
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        with patience.at_most(patience.FOREVER_S), self.explained(), self._engine.begin() as connection:
+        with time_limits.at_most(time_limits.FOREVER_S), self.explained(), self._engine.begin() as connection:
             connection.execute(sql("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
             yield
 
@@ -205,22 +170,10 @@ class PostgresDialect(Dialect):
     def make_views_and_triggers(self, connection: Connection) -> None:
         run(connection, *making_statements())
 
-    def distribute(self) -> tuple[int, int, bool]:
-        """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number
-        of shards, and whether a table had to be distributed. Raises DatabaseError if a requirement isn't met."""
-        with self.unchanged() as connection:
-            is_there = distributed.require_citus(connection, self.where)
-        with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
-            if not is_there:
-                with self._engine.begin() as connection:
-                    connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
-            with self._engine.begin() as connection:
-                return distributed.spread(connection, self)
-
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
         """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
         Return None if the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
-        number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
+        number = connection.scalar(_FIND, {"key": key})
         if number is None:
             return None
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": number}
@@ -229,35 +182,25 @@ class PostgresDialect(Dialect):
         connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
-    def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Lock the playbook *number*. Return the row that answers *question*, or None if the playbook has no row in
-        `heads`."""
-        questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
-        locked, rows = driver_of(connection).gather(questions)
-        return rows[0] if locked else None
-
-    def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        return driver_of(connection).gather(_about(number, questions))
-
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
-        return driver_of(connection).together()
+        return driver_of(connection).pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def search_is_true(self, connection: Connection) -> bool:
         """Return whether the full-text index exists. The server keeps it up to date."""
         return bool(connection.scalar(_HAS_SEARCH))
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """Return a function that finds the live points with a term. Its first call asks for all *terms* at once."""
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
-        def matching(execute: Callable[..., Any], playbook_id: int, term: Term, most: int) -> list[int]:
+        def matching(book: "hook_queries.Reader", term: Term, most: int) -> list[int]:
             if (term, most) not in point_ids:
                 all_terms = [*dict.fromkeys((*terms, term))]
                 point_ids.update(((each, most), []) for each in all_terms)
                 words, wholes = [" ".join(each.words) for each in all_terms], [each.is_whole for each in all_terms]
-                values = {"playbook_id": playbook_id, "words": words, "wholes": wholes, "most": most}
-                for place, number in execute(MATCHING.replace(" OFFSET", there), values):
+                statement = MATCHING.replace(" OFFSET", there)
+                for place, number in hook_queries.rows(book, statement, words=words, wholes=wholes, most=most):
                     point_ids[all_terms[place - 1], most].append(number)
             return point_ids[term, most]
 
@@ -271,8 +214,8 @@ class PostgresDialect(Dialect):
         run(connection, *dropping_statements(files), *making_statements(files))
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        ((whole,),), tables = driver_of(connection).gather([(each, {}) for each in _SIZES])
-        return int(whole), {str(name): int(size) for name, size in tables}
+        tables = {str(name): int(size) for name, size in connection.execute(_TABLE_SIZES)}
+        return connection.scalar(_DATABASE_SIZE), tables
 
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         return connection.begin_nested()
@@ -313,10 +256,6 @@ class _Number(Loader):
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _about(number: int, questions: Sequence[Question]) -> list[Question]:
-    return [(statement, {"playbook_id": number, **values}) for statement, values in questions]
-
-
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     """Yield the statements in *files*, by default those for all views, triggers and functions."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # for functions
@@ -344,5 +283,5 @@ def _statements(file: str) -> Iterator[str]:
     for line in _read(file).splitlines(keepends=True):
         statement += line
         if line.endswith(";\n") and statement.count("$$") % 2 == 0:
-            yield letters.filled(statement)
+            yield unicode_rules.filled(statement)
             statement = ""

@@ -10,6 +10,7 @@ from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from playbook_db.errors import DatabaseError
 from playbook_db.store.dialect import Dialect
+from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata, playbooks, sections
 
@@ -51,9 +52,21 @@ def require_citus(connection: Connection, where: str) -> bool:
     return bool(citus.is_there)
 
 
-def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
-    """Distribute the tables that aren't distributed yet. Return the number of servers, the number of shards, and
-    whether there were such tables."""
+def distribute(dialect: Dialect) -> tuple[int, int, bool]:
+    """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number of
+    shards, and whether a table had to be distributed. Raises DatabaseError if a requirement isn't met."""
+    with dialect.unchanged() as connection:
+        is_there = require_citus(connection, dialect.where)
+    engine = dialect.make_engine()
+    with dialect.exclusive(), explained(dialect.where, otherwise="can't be distributed"):
+        if not is_there:
+            with engine.begin() as connection:
+                connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS citus")
+        with engine.begin() as connection:
+            return _spread_tables(connection, dialect)
+
+
+def _spread_tables(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
     known = set(connection.scalars(_SPREAD))
     tables = [table for table in (*_WHOLE, *metadata.sorted_tables) if table.name not in known]
     names = list(dict.fromkeys(table.name for table in tables))

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
+from time import monotonic
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
@@ -17,7 +19,7 @@ from playbook_db.errors import (
     ServerAwayError,
     ServerError,
 )
-from playbook_db.store.team import patience
+from playbook_db.store.team import time_limits
 
 # Messages by SQLSTATE, or by its first characters. `{where}` is the database, `{reply}` the first line of the server's
 # message.
@@ -59,7 +61,7 @@ _WRONG = (  # errors in the URL, reported by the library or the server during th
 )
 _NEVER_THERE = r"connection failed|connection is bad"
 _LOST = (
-    r"no answer for|closed the connection|connection is lost|connection is closed|consuming input failed|"
+    r"closed the connection|connection is lost|connection is closed|consuming input failed|"
     r"sending .* failed"
 )
 _EACH_ALONE = "statement pooling mode"
@@ -70,13 +72,13 @@ _BUSY = "55P03"  # lock_not_available
 @contextmanager
 def explained(where: str, otherwise: str = "") -> Iterator[None]:
     """Translate errors of the server and the driver into ours. *where* is the database. Don't translate unknown errors,
-    unless *otherwise* describes them. The `with` block has the time limit of one transaction."""
+    unless *otherwise* describes them."""
+    end = monotonic() + (time_limits.remaining_s() or inf)
     try:
-        with patience.started():
-            yield
+        yield
     except (DBAPIError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
+        ours = _ours(where, cause, is_late=monotonic() > end) if isinstance(cause, psycopg.Error) else None
         if ours is None and otherwise and isinstance(cause, psycopg.Error):
             ours = ServerError(f"{where} {otherwise} ({_reply(cause)}). Nothing was changed.")
         if ours is None:
@@ -84,12 +86,12 @@ def explained(where: str, otherwise: str = "") -> Iterator[None]:
         raise ours from None  # the driver's full message may contain the URL
 
 
-def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
+def _ours(where: str, error: psycopg.Error, *, is_late: bool) -> DatabaseError | None:
     state, reply = _state(error), _reply(error)
     if state in _AGAIN:
         return ConflictError(where)
     if state == _BUSY:
-        return DatabaseBusyError(where, patience.lock_s())
+        return DatabaseBusyError(where, time_limits.lock_s())
     if _EACH_ALONE in reply:
         return ServerError(f"{where} is behind a pooler in statement mode ({reply}). Set it to session mode.")
     for states, text in _BY_STATE:
@@ -104,6 +106,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
         return None
     is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
     if is_lost and not re.match(_NEVER_THERE, str(error)):
+        reply = f"no answer for {time_limits.limit_s():g} s" if is_late else reply  # the watchdog closed it
         return ServerAwayError(f"The connection to {where} was lost ({reply}). Nothing was changed; try again.")
     return ServerAwayError(f"{where} can't be reached ({reply}). Check the address, the server and the network.")
 

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 
 from playbook_db.errors import BackupError, DatabaseError
 from playbook_db.files import to_disk
-from playbook_db.store.at_hand import BACKUP_NAME, backups_of
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.files import Access
+from playbook_db.store.sqlite_open import BACKUP_NAME, backups_of
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"

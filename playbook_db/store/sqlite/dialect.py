@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
@@ -25,12 +24,12 @@ from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
-from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
-from playbook_db.store.dialect import Dialect, Question
-from playbook_db.store.hook_sql import ADD_HEAD
+from playbook_db.store.dialect import Dialect
+from playbook_db.store.queries import hook_queries
+from playbook_db.store.queries.hook_queries import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
+from playbook_db.store.sqlite_open import OLDEST_SQLITE, is_at_rest
 
 _FIND = sql("""
 SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
@@ -97,21 +96,13 @@ class SqliteDialect(Dialect):
 
         return engine
 
-    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Return the rows for each of *questions* about the playbook *key*. One transaction reads them all."""
-        with self.explained(), readers.connect() as connection:
-            connection.begin()
-            number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
-            of = {"playbook_id": number}
-            return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
-
     def explained(self) -> AbstractContextManager[None]:
         """Translate the driver's errors into errors of `playbook_db`."""
         return files.explained(self.where)
 
     # The schema of the file.
 
-    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
+    def schema_version(self) -> int | None:
         """Return the schema of the database: 0 for an empty file, None if there is no file. Raises OtherProgramError,
         or DamagedError if the file is not an SQLite database."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
@@ -207,13 +198,6 @@ class SqliteDialect(Dialect):
             for statement in files.statements(file_name):
                 connection.exec_driver_sql(statement)
 
-    def distribute(self) -> tuple[int, int, bool]:
-        """Raise DatabaseError, as only a database on a server can be distributed."""
-        raise DatabaseError(
-            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed. Name such "
-            "a database with --db. To copy this file into that database, run: playbook db transfer"
-        )
-
     def broken_references(self, connection: Connection) -> list[str]:
         """Return a message for each row that refers to a missing row."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
@@ -230,9 +214,9 @@ class SqliteDialect(Dialect):
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """Return the function that finds the live points with a term. It uses the full-text index."""
-        return hook_sql.matching
+        return hook_queries.matching
 
     def optimize(self, connection: Connection) -> None:
         """Let SQLite update its planner's statistics of the tables that *connection* has queried."""

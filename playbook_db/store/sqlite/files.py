@@ -19,7 +19,7 @@ from urllib.parse import quote
 from playbook_db import platforms, settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
-from playbook_db.store.at_hand import is_at_rest
+from playbook_db.store.sqlite_open import is_at_rest
 
 Access = Literal["read", "at rest", "check", "write"]
 

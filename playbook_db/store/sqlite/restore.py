@@ -12,9 +12,9 @@ from typing import Literal
 
 from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, OtherProgramError, Remedy
 from playbook_db.store import migrate
-from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.dialect import SqliteDialect, refuse_foreign
+from playbook_db.store.sqlite_open import SCHEMA
 
 State = Literal["missing", "damaged", "sound"]
 

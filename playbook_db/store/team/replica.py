@@ -17,9 +17,10 @@ from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
-from playbook_db.store import at_hand, quick_sql
-from playbook_db.store.dialect import Question
+from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import rows
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.tables import (
@@ -68,7 +69,6 @@ SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND 
 UNION ALL
 SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
-COMPARED: tuple[Question, ...] = ((_LAST, {}), (_MARKED, {}))  # the first questions of `compare`
 
 
 def _all(table: Table, where: str = "playbook_id = :playbook_id") -> str:
@@ -96,8 +96,8 @@ Rows = dict[Table, list[dict[str, Any]]]
 
 def read(server: Store, key: str) -> Rows:
     """Read the rows of a replica from the playbook *key* in the database *server*."""
-    answers = server.ask(key, *((question, {}) for question in _READ.values()))
-    return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
+    with server.read(key) as book:
+        return {table: [_row(table, row) for row in rows(book, question)] for table, question in _READ.items()}
 
 
 def _row(table: Table, row: Any) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def write(path: str, rows: Rows) -> None:
                 connection.execute(insert(table), several)
         full_text.make(connection.exec_driver_sql)
         connection.exec_driver_sql("ANALYZE")
-        connection.exec_driver_sql(f"PRAGMA user_version = {at_hand.SCHEMA:d}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {sqlite_open.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]
         data = driver.serialize()
@@ -136,27 +136,26 @@ class State:
     marked: tuple[tuple[int, int, int], ...]
 
 
-def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Return whether a replica in the state *here* is up to date with the playbook *key* in the database *server*. Also
-    return the answers to the questions *beside*."""
-    last, marked, *answers = server.ask(key, *COMPARED, *beside)
-    revision = tuple(last[0]) if last else (0, None)
-    known = here and (here.revision, here.time, here.marked)
-    return bool(last) and known == (*revision, tuple(map(tuple, marked))), answers
+def is_current(server: Store, key: str, here: State | None) -> bool:
+    """Return whether a replica in the state *here* is up to date with the playbook *key* in the database *server*."""
+    with server.read(key) as book:
+        last = next(iter(rows(book, _LAST)), None)
+        marked = tuple(map(tuple, rows(book, _MARKED)))
+    return here is not None and last is not None and (here.revision, here.time, here.marked) == (*last, marked)
 
 
 def state(path: str, key: str) -> State | None:
     """Return the state of the replica *path* of the playbook *key*, or None if the file can't be read."""
     try:
-        with closing(at_hand.open_replica(path)) as connection:
-            project = quick_sql.find_in_replica(connection, key)
+        with closing(sqlite_open.open_replica(path)) as connection:
+            project = list_queries.find_in_replica(connection, key)
             if project is None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
             marked = tuple(connection.execute(_MARKED, of).fetchall())
             return State(project.revision, time[0] if time else None, project.live_points, marked)
-    except (OSError, sqlite3.Error, at_hand.UnusableError):
+    except (OSError, sqlite3.Error, sqlite_open.UnusableError):
         return None
 
 
@@ -177,9 +176,9 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     """Return the texts in the replica *path* of the playbook *key* that are erased in the new *rows*. The value is True
     if the whole text was erased, and False if only a part was."""
     try:
-        with closing(at_hand.open_replica(path)) as connection:
+        with closing(sqlite_open.open_replica(path)) as connection:
             points = dict(connection.execute(_TEXTS, {"key": key}))
-    except (OSError, sqlite3.Error, at_hand.UnusableError):
+    except (OSError, sqlite3.Error, sqlite_open.UnusableError):
         return {}
     now = {row["id"]: row["text"] for row in rows[key_points]}
     erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}

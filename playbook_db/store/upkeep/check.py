@@ -17,7 +17,7 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
-from playbook_db.store.quick_sql import AGAIN_SINCE, LAST_REWORDING
+from playbook_db.store.queries.list_queries import AGAIN_SINCE, LAST_REWORDING
 from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
 from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.urls import sqlite_path

@@ -11,10 +11,10 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Evidence, read_json
-from playbook_db.store.quick_sql import rows
+from playbook_db.store.queries.hook_queries import rows
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Question, Reader
+    from playbook_db.store.queries.hook_queries import Reader
 
 # The point's previous change and its previous text. Each needs one lookup in an index.
 _BEFORE = """
@@ -168,20 +168,11 @@ def header_of(fields: str, final_newline: int) -> Header:
 
 
 def read_log(
-    book: "Reader",
-    log_filter: LogFilter,
-    *,
-    limit: int,
-    most_changes: int,
-    first_change: int = 1,
-    beside: "Sequence[Question]" = (),
+    book: "Reader", log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
 ) -> list[LoggedRevision]:
     """Return the newest *limit* revisions that match *log_filter*, newest first. Each has at most *most_changes*
     changes, starting with number *first_change*. If the filter names a point, return all changes of that point and no
-    others.
-
-    Send the questions *beside* in the same round trip. Their `:oldest` and `:newest` are the range of the revisions.
-    """
+    others."""
     matches = list(rows(book, _revisions_query(log_filter), **asdict(log_filter), most=limit))
     if not matches:
         return []
@@ -192,9 +183,6 @@ def read_log(
     else:
         which, page = _OF_POINT, {"first": 1, "last": EVERY_CHANGE}
     in_each, count_all = _CHANGES.format(which=which), _COUNTS.format(which=which)
-    book.foresee(
-        (in_each, span | page), (count_all, span), *((statement, {**span, **values}) for statement, values in beside)
-    )
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
     for number, kind, reason, successor, evidence, name, *states in rows(book, in_each, **span, **page):
         before = _point(name, states[5:]) if states[6] is not None else None

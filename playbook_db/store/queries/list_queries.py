@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.projects import as_path, has_folder
-from playbook_db.store.hook_sql import IS_IGNORED, POINT_COLUMNS, PROJECT, StoredPoint, StoredProject, find_project
+from playbook_db.store.queries.hook_queries import (
+    IS_IGNORED,
+    POINT_COLUMNS,
+    PROJECT,
+    StoredPoint,
+    StoredProject,
+    find_project,
+    rows,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Collection, Iterable, Sequence
 
     from playbook_db.domain.proposals import ReviewItem
-    from playbook_db.store.at_hand import Connection
-
-    Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its parameters
-    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
-
-    class Reader(Protocol):
-        """A playbook to read from: a `hook_sql.Book` or a `PlaybookRepository`."""
-
-        playbook_id: int
-
-        def execute(self, statement: str, values: Mapping[str, Any]) -> Any: ...
-        def foresee(self, *questions: Question) -> None: ...
+    from playbook_db.store.queries.hook_queries import Execute, Reader
+    from playbook_db.store.sqlite_open import Connection
 
 
 LIVE_POINTS = f"""
@@ -312,10 +309,11 @@ class ListedProject(NamedTuple):
 
 
 class Retirement(NamedTuple):
-    """The revision that retired a point, and its reason."""
+    """The revision that retired a point, and its reason. Nothing is left of the text of a point that `is_forgotten`."""
 
     revision: int
     reason: "str | None"
+    is_forgotten: bool
 
 
 class PointEvidence(NamedTuple):
@@ -346,7 +344,7 @@ class PointRecord(NamedTuple):
     """A live or retired point with all details. `extra` has the additional fields that came from a file, as JSON."""
 
     point: StoredPoint
-    retirement: "Retirement | None"
+    retired: "Retirement | None"
     lifespan: PointLifespan
     extra: str
     evidence: "tuple[PointEvidence, ...]"
@@ -355,7 +353,7 @@ class PointRecord(NamedTuple):
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
     """Return the team's playbook *name* in its replica, or None if the replica lacks it or is damaged. This reads the
     whole file."""
-    project = find_project(connection, name)
+    project = find_project(connection.execute, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
 
@@ -379,7 +377,7 @@ def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, floa
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
     """Return the retired points, most recent first."""
     matches = rows(book, RETIRED_POINTS)
-    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in matches]
+    return [(StoredPoint(row[:-3]), Retirement(row[-3], row[-2], bool(row[-1]))) for row in matches]
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
@@ -400,7 +398,7 @@ def projects(execute: "Execute") -> "list[ListedProject]":
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
-def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
+def waiting(book: "Reader") -> "list[ReviewItem]":
     """Return the proposals that wait for a person, oldest first, each with the live points that it names."""
     import json  # late: few commands need it
 
@@ -413,7 +411,7 @@ def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
         name: KeyPoint(name, text, SLUG_SECTIONS[slug], *counters)
         for name, text, slug, *counters in (rows(book, LIVE_POINTS_NAMED, names=names) if proposals else ())
     }
-    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), is_users) for each in proposals]
+    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), book.is_users) for each in proposals]
 
 
 def point_id(book: "Reader", name: str) -> "int | None":
@@ -441,11 +439,18 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
     span = lifespan(book, name)
     if span is None:
         return None
-    ((*point, retired_in, reason, _),) = rows(book, POINT, name=name)
-    retirement = None if retired_in is None else Retirement(retired_in, reason)
+    ((*point, retired_in, reason, is_forgotten),) = rows(book, POINT, name=name)
+    retired = None if retired_in is None else Retirement(retired_in, reason, bool(is_forgotten))
     extra = next((fields for (fields,) in rows(book, EXTRA, name=name)), "{}")
     evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
-    return PointRecord(StoredPoint(point), retirement, span, extra, evidence)
+    return PointRecord(StoredPoint(point), retired, span, extra, evidence)
+
+
+def require_point(book: "Reader", name: str) -> "PointRecord":
+    """Return the live or retired point *name*. Raises PointNotFoundError."""
+    if point := find_point(book, name):
+        return point
+    raise no_such_point(book, name)
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
@@ -467,8 +472,3 @@ def revisions_named(book: "Reader", times: "Collection[str] | None" = None) -> "
     by_time = rows(book, _TIMES) if times is None else rows(book, NAMED_BY_TIME, times=json.dumps(sorted(times)))
     by_header = (each for each in headers if isinstance(each[0], str) and (times is None or each[0] in times))
     return sorted([*map(tuple, by_time), *by_header], key=lambda each: each[1])
-
-
-def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
-    """Run *statement* on *book*, and return the rows. `:playbook_id` is bound to the number of *book*."""
-    return book.execute(statement, {"playbook_id": book.playbook_id, **values})

@@ -1,6 +1,6 @@
 """Limit the time that this process waits for a server. Callers set the limit for each transaction.
 
-If no caller sets a limit (as in the worker, a transfer or a check), each single answer may take LONG_S seconds.
+If no caller sets a limit (as in the worker, a transfer or a check), a transaction may take LONG_S seconds.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from playbook_db import settings
 
 REPLICA_S = 4.0  # for a command that can show the replica instead
 ANSWER_S = 30.0  # for a person who waits for a command, a page or a tool
-LONG_S = 300.0  # for one answer, if no person is waiting
+LONG_S = 300.0  # if no person is waiting
 FOREVER_S = 0.0  # for a migration, which would only have to start again
 _LOCK_SHARE = 0.9
 
 _limit: ContextVar[float] = ContextVar("limit", default=LONG_S)
-_remaining: ContextVar["list[float] | None"] = ContextVar("remaining", default=None)
+_end: ContextVar[float | None] = ContextVar("end", default=None)  # on the clock of `monotonic`
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Limit each transaction in the `with` block: it waits for a server at most *seconds* in total."""
+    """Limit each transaction in the `with` block to *seconds*. The time to connect counts."""
     token = _limit.set(seconds)
     try:
         yield
@@ -31,31 +31,19 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def started() -> Iterator[None]:
-    """Start the time limit of one transaction. The time to connect counts. A block inside another block shares its
-    time."""
-    token = _remaining.set(_remaining.get() or [_limit.get()])
+def in_total() -> Iterator[None]:
+    """Let all transactions in the `with` block share the time limit of one. A block in such a block changes nothing."""
+    token = _end.set(_end.get() or (monotonic() + _limit.get() if _limit.get() else None))
     try:
         yield
     finally:
-        _remaining.reset(token)
-
-
-@contextmanager
-def waiting() -> Iterator[float]:
-    """Subtract the time of the `with` block from the remaining time. Yield the remaining seconds, or FOREVER_S."""
-    began = monotonic()
-    try:
-        yield remaining_s()
-    finally:
-        remaining = _remaining.get()
-        if remaining and FOREVER_S < _limit.get() < LONG_S:
-            remaining[0] = max(0.01, remaining[0] - (monotonic() - began))  # 0 would mean no limit
+        _end.reset(token)
 
 
 def remaining_s() -> float:
-    """Return how many seconds the transaction may still wait, or FOREVER_S."""
-    return (_remaining.get() or [_limit.get()])[0]
+    """Return how many seconds a transaction may still wait, or FOREVER_S."""
+    end = _end.get()
+    return _limit.get() if end is None else max(0.01, end - monotonic())  # 0 would mean no limit
 
 
 def limit_s() -> float:

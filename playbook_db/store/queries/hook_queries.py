@@ -9,14 +9,33 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from playbook_db.domain.prompt_text import RankedPoints
     from playbook_db.domain.search_words import Term
-    from playbook_db.store.at_hand import Connection
+    from playbook_db.store.sqlite_open import Connection
+
+    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
+
+    class Reader(Protocol):
+        """A playbook to read: a `Book` in a file, or a `PlaybookRepository`. `execute` runs SQL in its database."""
+
+        @property
+        def execute(self) -> Execute: ...
+        @property
+        def project(self) -> "StoredProject": ...
+        @property
+        def playbook_id(self) -> int: ...
+        @property
+        def is_users(self) -> bool: ...
+
+    class SearchReader(Reader, Protocol):
+        """A playbook to search."""
+
+        def search(self, question: str) -> "Searched": ...
 
     # Returns the numbers of the points with a term, perhaps as text.
-    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int | str]]
+    Matching = Callable[[Reader, Term, int], Collection[int | str]]
 
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -38,10 +57,11 @@ ORIGIN = "SELECT origin FROM playbooks WHERE key = :key"
 OF_REPOSITORY = "SELECT key FROM playbooks WHERE origin = :origin OR root_commit = :root_commit ORDER BY id DESC"
 KNOWN = "SELECT key, initialized FROM playbooks WHERE key IN"
 
+BY_RANK = "k.pinned DESC, k.rank DESC, k.id"  # the order in which a session gets points; an index has it
 RANKED_POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
-ORDER BY k.pinned DESC, k.rank DESC, k.id
+ORDER BY {BY_RANK}
 """
 
 # The live points with a term, in one row: this is twice as fast as a row for each. `search.sql` numbers each playbook's
@@ -91,8 +111,6 @@ PROPOSALS_WAITING = """
 SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
 WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
 """
-
-_PROPOSALS_OF = PROPOSALS_WAITING.replace(":playbook_id", "(SELECT b.id FROM playbooks AS b WHERE b.key = :key)")
 
 WAITS = "waits: "  # begins the error of a job that isn't to blame for it; such a job waits until a worker starts
 # The errors of waiting jobs, then those of failed jobs with their times, newest first.
@@ -175,20 +193,43 @@ class StoredProject:
         self.is_ignored = bool(ignored)
 
 
+class Searched:
+    """The points that match a search, with their scores, best first. `is_damaged` means that the index was unusable, so
+    parts of words were searched."""
+
+    __slots__ = ("is_damaged", "points")
+
+    def __init__(self, points: "Sequence[tuple[StoredPoint, float]]", is_damaged: bool = False) -> None:
+        self.points, self.is_damaged = points, is_damaged
+
+
 class Book:
-    """A playbook in an SQLite file. It can be used as a `quick_sql.Reader`."""
+    """A playbook to read without SQLAlchemy. *connection* is the one to its SQLite file, or another reader of the same
+    database."""
 
     __slots__ = ("connection", "execute", "playbook_id", "project")
 
-    def __init__(self, connection: "Connection", project: StoredProject) -> None:
+    def __init__(self, connection: "Any", project: StoredProject) -> None:
         self.connection, self.project = connection, project
         self.execute, self.playbook_id = connection.execute, project.id
 
-    def foresee(self, *questions: object) -> None:
-        """Do nothing: a file needs no round trips."""
+    @property
+    def is_users(self) -> bool:
+        """Whether this is the user's own playbook."""
+        return projects.is_users(self.project.key)
+
+    def search(self, question: str) -> "Searched":
+        """Return the live points that match *question*, best first. Raises the driver's Error if the full-text index
+        is missing or damaged."""
+        return Searched(search(self, question))
 
 
-def place_of(execute: "Callable[[str, dict[str, Any]], Any]", folder: str) -> "tuple[str, str]":
+def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
+    """Run *statement* on *book*, and return the rows. `:playbook_id` is bound to the number of *book*."""
+    return book.execute(statement, {"playbook_id": book.playbook_id, **values})
+
+
+def place_of(execute: "Execute", folder: str) -> "tuple[str, str]":
     """Return the folder of the project to which *folder* belongs, as `projects.project_of` explains, and its key."""
 
     def known(keys: "list[str]") -> "dict[str, int]":
@@ -199,7 +240,7 @@ def place_of(execute: "Callable[[str, dict[str, Any]], Any]", folder: str) -> "t
     return place, key_of(execute, place)
 
 
-def key_of(execute: "Callable[[str, dict[str, Any]], Any]", place: str) -> str:
+def key_of(execute: "Execute", place: str) -> str:
     """Return the key of the project in the folder *place*. If the playbook there is of another repository, with another
     origin, the project has a key of its own."""
     key, origin = projects.project_key(place), projects.origin(place)
@@ -207,172 +248,149 @@ def key_of(execute: "Callable[[str, dict[str, Any]], Any]", place: str) -> str:
     return f"{key}{projects.OTHER}{origin}" if known and known[0] not in (None, origin) else key
 
 
-def moved_from(execute: "Callable[[str, dict[str, Any]], Any]", place: str, root_commit: str = "") -> str:
+def moved_from(execute: "Execute", place: str, root_commit: str = "") -> str:
     """Return the key of a playbook of the repository in *place*, whose own folder is gone, or `""`."""
     known = {"origin": projects.origin(place), "root_commit": root_commit}
     keys = [row[0] for row in execute(OF_REPOSITORY, known)] if any(known.values()) else []
     return next((key for key in keys if not projects.has_folder(key)), "")
 
 
-def is_ignored(execute: "Callable[[str, dict[str, Any]], Any]", key: str) -> bool:
+def is_ignored(execute: "Execute", key: str) -> bool:
     """Return whether the project *key* is ignored, even if it has no playbook yet."""
     return bool([*execute(f"SELECT 1 FROM (SELECT CAST(:key AS TEXT) AS key) AS p WHERE {IS_IGNORED}", {"key": key})])
 
 
-def find_project(connection: "Connection", key: str) -> "StoredProject | None":
+def find_project(execute: "Execute", key: str) -> "StoredProject | None":
     """Return the state of the playbook of the project *key*, or None if the project has no playbook."""
-    row = connection.execute(PROJECT, {"key": key}).fetchone()
+    row = execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
 
 
-def ranked_points(
-    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
-) -> "RankedPoints":
+def ranked_points(book: "Reader") -> "RankedPoints":
     """Return the live points for a prompt, best first, without resting ones. The points are read on demand."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
-    ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
-    return RankedPoints(ranked, project.live_points, project.time, is_users=is_users)
+    ranked = map(StoredPoint, rows(book, RANKED_POINTS))
+    return RankedPoints(ranked, book.project.live_points, book.project.time, is_users=book.is_users)
 
 
-def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[str]":
+def matching(book: "Reader", term: "Term", most: int) -> "list[str]":
     """Use the full-text index to find at most *most* live points with *term*. Return their numbers as text, because
     reading all of them as numbers would take longer than this search."""
-    values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
-    ((numbers,),) = execute(MATCHING, values)
+    before, highest = book.playbook_id * _OF_PLAYBOOK, _OF_PLAYBOOK - 1
+    ((numbers,),) = book.execute(MATCHING, {"before": before, "highest": highest, "term": term.quoted(), "most": most})
     return numbers.split(",") if numbers else []
 
 
-def search(
-    execute: "Callable[..., Any]",
-    playbook_id: int,
-    live: int,
-    question: str,
-    *,
-    matching: "Matching" = matching,
-) -> "list[tuple[StoredPoint, float]]":
-    """Return the live points that match *question*, each with its score, best first. *live* is the number of live
-    points. An error of the driver means that the index is missing or damaged."""
+def search(book: "Reader", question: str, *, matching: "Matching" = matching) -> "list[tuple[StoredPoint, float]]":
+    """Return the live points that match *question*, each with its score, best first. An error of the driver means that
+    the index is missing or damaged."""
     from playbook_db.domain import search_words
 
-    return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
+    return _ranked(book, search_words.terms(question), POINTS, matching)
 
 
-def fitting(
-    execute: "Callable[..., Any]", playbook_id: int, live: int, terms: "Sequence[Term]", *, strongly: bool = False
-) -> "list[tuple[StoredPoint, float]]":
+def fitting(book: "Reader", terms: "Sequence[Term]", *, strongly: bool = False) -> "list[tuple[StoredPoint, float]]":
     """Return the live points that match *terms* so well that a hook may show them, each with its score, best first.
     Leave out resting points. With *strongly*, as for an error, points must match better."""
     from playbook_db.domain import search_words
 
     least = search_words.least_fitting(terms, strongly=strongly)
-    matches = _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+    matches = _ranked(book, terms, FITTING, matching, least)
     if strongly and len(terms) <= search_words.FEW_TERMS:
         return matches
     return [each for each in matches if each[1] >= search_words.stretched(least, each[0].text)]
 
 
-def with_names(
-    execute: "Callable[..., Any]", playbook_id: int, names: "Iterable[str]"
-) -> "list[tuple[StoredPoint, float]]":
-    """Return the points that write one of *names* as code, each with its score, best first. A name counts for less if
-    more points have it. Leave out resting points."""
+def with_names(book: "Reader", names: "Iterable[str]") -> "list[tuple[StoredPoint, float]]":
+    """Return the points, without resting ones, that write one of *names* as code, each with its score, best first. A
+    name counts for less if more points have it."""
     from playbook_db.domain import code_names, search_words
 
     weights: dict[int, dict[str, float]] = {}
     for name in names:
-        numbers = matching(execute, playbook_id, search_words.phrase(name), code_names.MOST_POINTS + 1)
+        numbers = matching(book, search_words.phrase(name), code_names.MOST_POINTS + 1)
         for number in numbers if len(numbers) <= code_names.MOST_POINTS else ():
             weights.setdefault(int(number), {})[name] = 1 / len(numbers)
     points = []
-    for point in _points(execute, FITTING, playbook_id, weights):
+    for point in _points(book, FITTING, weights):
         words = code_names.written(point.text)
         if score := sum([weight for name, weight in weights[point.id].items() if code_names.has(words, name)]):
             points.append((point, score))
     return sorted(points, key=lambda each: (-each[1], len(each[0].text), each[0].id))
 
 
-def about_file(
-    execute: "Callable[..., Any]", playbook_id: int, path: str, names: "Iterable[str]"
-) -> "list[tuple[StoredPoint, float]]":
+def about_file(book: "Reader", path: str, names: "Iterable[str]") -> "list[tuple[StoredPoint, float]]":
     """Return the points that name the file *path*, and then those of `with_names`, each with its score, best first. The
     bare name of a file in a folder counts if only one point has it."""
     from playbook_db.domain import code_names, search_words
 
-    scores = {point.id: (point, score) for point, score in with_names(execute, playbook_id, names)}
+    scores = {point.id: (point, score) for point, score in with_names(book, names)}
     *above, base = path.split("/")[-2:]
     for end, most in {base: 1, "/".join([*above, base]): search_words.MOST_RANKED}.items():
         term = search_words.phrase(end)
-        numbers = matching(execute, playbook_id, term, search_words.MOST_RANKED) if term.words else []
-        for point in _points(execute, FITTING, playbook_id, numbers if len(numbers) <= most else ()):
+        numbers = matching(book, term, search_words.MOST_RANKED) if term.words else []
+        for point in _points(book, FITTING, numbers if len(numbers) <= most else ()):
             if code_names.has_path(point.text, end, path):
                 _, score = scores.get(point.id, (point, 0.0))
                 scores[point.id] = point, _NAMES_FILE + score % _NAMES_FILE
     return sorted(scores.values(), key=lambda each: -each[1])
 
 
-def _points(
-    execute: "Callable[..., Any]", query: str, playbook_id: int, numbers: "Collection[int | str]"
-) -> "Iterable[StoredPoint]":
+def _points(book: "Reader", query: str, numbers: "Collection[int | str]") -> "Iterable[StoredPoint]":
     listed = ",".join(map(str, numbers))
-    return map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id})) if listed else ()
+    return map(StoredPoint, rows(book, f"{query} ({listed})")) if listed else ()
 
 
 def _ranked(
-    execute: "Callable[..., Any]",
-    playbook_id: int,
-    live: int,
-    terms: "Sequence[Term]",
-    query: str,
-    matching: "Matching",
-    least: float = 0.0,
+    book: "Reader", terms: "Sequence[Term]", query: str, matching: "Matching", least: float = 0.0
 ) -> "list[tuple[StoredPoint, float]]":
     """Run *query* for the points that match *terms* with a score of at least *least*. The best come first, and the
     shorter of two equal ones. Frequent terms count only if there are no others. If *least* is set, as in a hook, few
     points with frequent terms are read."""
     from playbook_db.domain import search_words
 
+    live = book.project.live_points
     most = search_words.most_matching(live)
-    matches = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
+    matches = [(term, matching(book, term, most + 1)) for term in terms]
     telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most]
     if least:
         telling = telling or matches
     elif not any(numbers for _, numbers in telling):
-        telling = [(term, matching(execute, playbook_id, term, _MOST_FREQUENT)) for term, numbers in matches if numbers]
+        telling = [(term, matching(book, term, _MOST_FREQUENT)) for term, numbers in matches if numbers]
     scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
     if not scores:
         return []
-    points = _points(execute, query, playbook_id, scores)
+    points = _points(book, query, scores)
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
     return [(point, scores[point.id]) for point in ordered]
 
 
-def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
+def named(book: "Reader", name: str) -> "str | None":
     """Return the text of the live point *name*, or None if there is no such point."""
-    row = execute(NAMED, {"playbook_id": playbook_id, "name": name}).fetchone()
+    row = rows(book, NAMED, name=name).fetchone()
     return row and str(row[0])
 
 
-def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":
+def mirror_file(book: "Reader", path: str) -> "tuple[int | None, int | None, int] | None":
     """Return the size of the mirror *path* in bytes, its time of change in ns and its revision (0 if it matched none),
     all at its last sync. Return None if it was never synced."""
     row: tuple[int | None, int | None, int] | None
-    row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
+    row = rows(book, MIRROR_FILE, path=path).fetchone()
     return row
 
 
-def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
+def has_due_job(book: "Reader", *, now: str) -> bool:
     """Return whether a job of the project is due."""
-    (is_due,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
+    ((is_due,),) = rows(book, DUE_JOB, now=now)
     return bool(is_due)
 
 
-def learned_points(connection: "Connection", playbook_id: int, *, since: int) -> "list[tuple[str, str]]":
+def learned_points(book: "Reader", *, since: int) -> "list[tuple[str, str]]":
     """Return the session and the text of each live point that learning added after the revision *since*, newest first.
     Read only the MOST_NEW newest points: more would slow down a hook."""
     points = []
-    rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id})
-    for number, (created_in, session, text, is_learned) in enumerate(rows):
+    for number, (created_in, session, text, is_learned) in enumerate(rows(book, NEWEST_POINTS)):
         if created_in <= since or number == MOST_NEW:
             break
         if is_learned:
@@ -380,11 +398,10 @@ def learned_points(connection: "Connection", playbook_id: int, *, since: int) ->
     return points
 
 
-def proposals_waiting(connection: "Connection", key: str) -> "tuple[int, int]":
-    """Return the number of proposals that wait for a person, and the highest id among them (0 if there are none). The
-    playbook *key* need not exist."""
-    row: tuple[int, int] = connection.execute(_PROPOSALS_OF, {"key": key}).fetchone()
-    return row
+def proposals_waiting(book: "Reader") -> "tuple[int, int]":
+    """Return the number of proposals that wait for a person, and the highest id among them (0 if there are none)."""
+    ((count, highest),) = rows(book, PROPOSALS_WAITING)
+    return count, highest
 
 
 def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
@@ -394,23 +411,17 @@ def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[
     connection.execute(statement, {**showing, "points": points, "playbook_id": playbook_id, "now": showing["time"]})
 
 
-def shown_to(
-    execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
-) -> "list[tuple[str, str, str, str]]":
+def shown_to(book: "Reader", session_id: str, *, by_team: bool) -> "list[tuple[str, str, str, str]]":
     """Return the showings of the session: of the project's own playbook, or with *by_team* of its team's. Each row has
     the time, the event, its source, and the points' numbers as a JSON list."""
-    query = SHOWN_BY_TEAM if by_team else SHOWN_TO
-    rows: list[tuple[str, str, str, str]] = execute(
-        query, {"playbook_id": playbook_id, "session_id": session_id}
-    ).fetchall()
-    return rows
+    return list(rows(book, SHOWN_BY_TEAM if by_team else SHOWN_TO, session_id=session_id))
 
 
-def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
+def text_units(book: "Reader", numbers: "Sequence[int]") -> int:
     """Return the total length of the texts of the points *numbers*, in UTF-16 units. A repeated number counts again."""
     listed = ",".join(map(str, numbers))
-    rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # safe: the numbers come from our own records
-    units = {number: len(text.encode("utf-16-le")) // 2 for number, text in rows}
+    texts = rows(book, f"{TEXTS} ({listed})")  # safe: the numbers come from our own records
+    units = {number: len(text.encode("utf-16-le")) // 2 for number, text in texts}
     return sum(units.get(number, 0) for number in numbers)
 
 
@@ -424,7 +435,7 @@ def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *,
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(ADD_PROJECT, {"key": key, "kind": "project", "now": now})
-    project = find_project(connection, key)
+    project = find_project(connection.execute, key)
     if project is None or project.is_ignored:
         connection.execute("ROLLBACK")
         return False

@@ -6,14 +6,11 @@ Hooks use this module, so it imports only the standard library.
 import os
 
 from playbook_db import project_env, projects
-from playbook_db.store import hook_sql
+from playbook_db.store.queries import hook_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
+    from playbook_db.store.queries.hook_queries import Execute
 
 
 class Waiting:
@@ -29,7 +26,7 @@ class Waiting:
     def __init__(
         self,
         folder: "str | None",
-        project: "hook_sql.StoredProject | None",
+        project: "hook_queries.StoredProject | None",
         execute: "Execute | None",
         place: "str | None" = None,
     ) -> None:
@@ -41,9 +38,9 @@ class Waiting:
             mirror = projects.mirror_path(place or folder)
             is_undecided = project is None or (project.mirror == "undecided" and project.team_name is None)
             if execute and not (project and project.revision):
-                self.moved = hook_sql.moved_from(execute, place or folder)
+                self.moved = hook_queries.moved_from(execute, place or folder)
             self.mirror = mirror if is_undecided and os.path.exists(mirror) else ""
-        rows = execute(hook_sql.JOB_ERRORS, {"playbook_id": project.id}) if project and execute else ()
+        rows = execute(hook_queries.JOB_ERRORS, {"playbook_id": project.id}) if project and execute else ()
         errors = [tuple(row) for row in rows]
         self.errors = [error for error, failed_at in errors if not failed_at]
         self.failures = [failed_at for _, failed_at in errors if failed_at]

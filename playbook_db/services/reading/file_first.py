@@ -9,31 +9,19 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from playbook_db import projects, settings
-from playbook_db.store import at_hand, hook_sql, quick_sql
-from playbook_db.store.hook_sql import Book
+from playbook_db.store import sqlite_open
+from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries.hook_queries import Book
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from playbook_db.services.project import Project
-    from playbook_db.store.dialect import Question
+    from playbook_db.store.queries.hook_queries import Execute, Reader
 
 T = TypeVar("T")
 _WAIT_S = 0.05  # for a locked file; the open project waits longer
-
-
-class Reads(NamedTuple):
-    """The parts of a team's playbook that a command reads. If it reads only the `points`, a current replica is enough.
-    The questions `beside` are always sent to the server."""
-
-    points: bool = False
-    beside: "tuple[Question, ...]" = ()
-
-
-HISTORY = Reads(beside=((quick_sql.HEAD, {}), (quick_sql.STORED, {}), (hook_sql.PROPOSALS_WAITING, {})))
-POINTS = Reads(points=True)
-MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 
 
 class ReadSource(NamedTuple):
@@ -48,26 +36,40 @@ class ReadSource(NamedTuple):
 def read(
     source: ReadSource,
     query: "Callable[[Any], T]",
-    in_full: "Callable[[Project], T] | None" = None,
     *,
     sync: bool = True,
     is_own: bool = False,
-    reads: Reads | None = None,
+    or_replica: bool = False,
 ) -> T:
-    """Run *query* on the database file, and return the result. If the file is not enough, open the project, and call
-    *in_full* or run *query* there.
+    """Run *query* on the database file. If the file is not enough, open the project, and run *query* there. Return the
+    result.
 
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
-    *reads* a team's playbook may come from the replica. Raises the errors of `open_project`.
+    *or_replica* a team's playbook may come from the replica if the server can't be reached. Raises the errors of
+    `open_project`.
     """
     answer = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
-    if answer is not None:
-        return answer
-    with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
-        if in_full is not None:
-            return in_full(project)
-        with project.store.read(project.key) as book:
+    if answer is None:
+        with (
+            source.opened(sync=sync, is_own=is_own, only_reads=or_replica) as project,
+            project.store.read(project.key) as book,
+        ):
             return query(book)
+    return answer
+
+
+def read_both(source: ReadSource, query: "Callable[[Sequence[Reader]], T]", *, or_replica: bool = False) -> T:
+    """Run *query* as `read` does, on the project's playbook and the user's own."""
+
+    def on_file(book: Book) -> T:
+        users = source.folder and hook_queries.find_project(book.execute, projects.USER_KEY)
+        return query([book, Book(book.connection, users)] if users else [book])
+
+    answer = from_file(source.url, source.folder, on_file)
+    if answer is None:
+        with source.opened(only_reads=or_replica) as project, project.reading() as books:
+            return query(books)
+    return answer
 
 
 def from_file(
@@ -86,20 +88,31 @@ def from_file(
     if path is None or not os.path.exists(path):
         return None
     # Whoever opens the project explains these errors, or repairs the cause.
-    unreadable = at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError
-    with suppress(*unreadable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
+    unreadable = sqlite_open.UnusableError, sqlite_open.driver().Error, UnicodeDecodeError, OSError, LookupError
+    with suppress(*unreadable), closing(sqlite_open.connect(path, wait_s=_WAIT_S)) as connection:
         connection.execute("BEGIN")
-        key = projects.USER_KEY if folder is None else hook_sql.key_of(connection.execute, folder)
-        project = hook_sql.find_project(connection, key)
+        key = projects.USER_KEY if folder is None else hook_queries.key_of(connection.execute, folder)
+        project = hook_queries.find_project(connection.execute, key)
         if project is not None and project.team_name is not None and not is_own:
             if not of_replica:
                 return None
-            with closing(at_hand.open_replica(at_hand.replica_of(path, project.id))) as replica:
-                shared = hook_sql.find_project(replica, project.team_name)
-                return query(Book(replica, shared or quick_sql.NO_PLAYBOOK))
-        book = Book(connection, project or quick_sql.NO_PLAYBOOK)
+            with closing(sqlite_open.open_replica(sqlite_open.replica_of(path, project.id))) as replica:
+                shared = hook_queries.find_project(replica.execute, project.team_name)
+                return query(Book(replica, shared or list_queries.NO_PLAYBOOK))
+        book = Book(connection, project or list_queries.NO_PLAYBOOK)
         return query(book) if not sync or folder is None or _is_mirror_current(book, folder) else None
     return None
+
+
+def read_database(url: str, query: "Callable[[Execute], T]") -> T:
+    """Run *query* on the database at *url*, which isn't about one playbook."""
+    answer = from_file(url, None, lambda book: query(book.execute))
+    if answer is None:
+        from playbook_db.services import project  # late: it brings SQLAlchemy
+
+        with project.open_store(url) as store, store.snapshot() as connection:
+            return query(project.runner_of(connection))
+    return answer
 
 
 def place_of(url: str, folder: str) -> str:
@@ -108,14 +121,11 @@ def place_of(url: str, folder: str) -> str:
     is_root = place == os.path.realpath(folder) and os.path.lexists(os.path.join(place, ".git"))
     if is_root or (path and not os.path.exists(path)):
         return place
-    answer = from_file(url, None, lambda book: hook_sql.place_of(book.execute, folder)[0])
-    if answer is None:
-        from playbook_db.errors import PlaybookError
-        from playbook_db.services import project  # late: it brings SQLAlchemy
+    from playbook_db.errors import PlaybookError
 
-        with suppress(PlaybookError), project.open_store(url) as store:
-            return project.place_of(store, folder)[0]
-    return answer or place
+    with suppress(PlaybookError):
+        return read_database(url, lambda execute: hook_queries.place_of(execute, folder)[0])
+    return place
 
 
 def _is_mirror_current(book: Book, folder: str) -> bool:
@@ -128,5 +138,5 @@ def _is_mirror_current(book: Book, folder: str) -> bool:
     if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # the services ask the person, or follow the link
     status = os.stat(path)
-    known = hook_sql.mirror_file(book.connection, book.playbook_id, projects.as_text(path))
+    known = hook_queries.mirror_file(book, projects.as_text(path))
     return known == (status.st_size, status.st_mtime_ns, book.project.revision)

@@ -11,12 +11,13 @@ from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
 from playbook_db.errors import RevisionNotFoundError
-from playbook_db.store import quick_sql
-from playbook_db.store.quick_sql import LAST_REVISION, rows
-from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
+from playbook_db.store.queries import list_queries
+from playbook_db.store.queries.hook_queries import rows
+from playbook_db.store.queries.list_queries import LAST_REVISION
+from playbook_db.store.queries.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Question, Reader
+    from playbook_db.store.queries.hook_queries import Reader
 
 _CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c
@@ -37,7 +38,7 @@ _SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
 """
-_TAG = f"CASE WHEN {quick_sql.IS_AGAIN.replace('a.', 'v.')} THEN 'again' ELSE v.tag END"
+_TAG = f"CASE WHEN {list_queries.IS_AGAIN.replace('a.', 'v.')} THEN 'again' ELSE v.tag END"
 _VOTES = f"""
 SELECT coalesce(k.name, v.name), {_TAG}, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
@@ -71,8 +72,8 @@ SELECT coalesce(max((SELECT w.sessions FROM showings AS w
 FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id
 """
 _RECENT = f"""
-SELECT {quick_sql.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
-FROM key_points AS k {quick_sql.LAST_REWORDING}
+SELECT {list_queries.TAUGHT_IN}, k.helpful - e.helpful, k.harmful - e.harmful, e.revision
+FROM key_points AS k {list_queries.LAST_REWORDING}
 WHERE k.playbook_id = :playbook_id AND k.id = :point_id
 """
 _MERGED = """
@@ -190,10 +191,7 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
-    beside = [(each, page) for each in (_VOTES_COUNT, _VOTES, _SKIPPED, _REFLECTIONS)]
-    revisions = (
-        read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1, beside=beside) if number else []
-    )
+    revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
     if not revisions:
         ((last,),) = rows(book, LAST_REVISION)
         raise RevisionNotFoundError(text.strip(), last)
@@ -238,12 +236,11 @@ def read_skipped(
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
     """Return the life of the live or retired point *name*: its newest *limit* revisions up to the revision *last*.
     Return None if there is no such point."""
-    point_id = quick_sql.point_id(book, name)
+    point_id = list_queries.point_id(book, name)
     if point_id is None:
         return None
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(each, {}) for each in (_POINT_VOTES, _MERGED, _TRIALS, _RECENT)]
-    revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
+    revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
         span = {"oldest": revisions[-1].number, "newest": revisions[0].number}

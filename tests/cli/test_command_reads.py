@@ -16,8 +16,8 @@ from playbook_db import settings
 from playbook_db.services import opening
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit
-from playbook_db.services.reading import sources
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.services.reading import file_first
+from playbook_db.store.sqlite_open import SCHEMA
 from tests.builders import a_flat_dict
 from tests.cli.conftest import Playbook, Result
 
@@ -105,7 +105,7 @@ def through_services(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Run
 
     def run(*arguments: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr(sources, "from_file", lambda *_, **__: None)
+            patch.setattr(file_first, "from_file", lambda *_, **__: None)
             return playbook(*arguments)
 
     return run
@@ -241,8 +241,8 @@ def test_a_name_or_number_is_found_after_the_file_was_locked(
 ) -> None:
     """Then the services look it up, even if the file can be read by then."""
     realistic("add", "one", "--section", "pat", "--user")
-    answers, real = iter([None]), sources.from_file
-    monkeypatch.setattr(sources, "from_file", lambda *given, **options: next(answers, real(*given, **options)))
+    answers, real = iter([None]), file_first.from_file
+    monkeypatch.setattr(file_first, "from_file", lambda *given, **options: next(answers, real(*given, **options)))
 
     assert realistic("show", name).code == 0
 
