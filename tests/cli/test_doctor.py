@@ -157,7 +157,7 @@ def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
 
         found = findings()
 
-    assert [finding["state"] for finding in found["database"]] == ["ok", "broken"]
+    assert [finding["state"] for finding in found["database"]] == ["broken", "ok"]
     assert "locked" in found["database"][1]["message"]
 
 
