@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.domain import times
 from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
 from playbook_db.services import identity
@@ -18,9 +18,11 @@ from playbook_db.services.project import (
     Servers,
     TeamProject,
     find_membership,
+    is_ignored,
     is_known,
     place_of,
 )
+from playbook_db.services.reading import quick_reads
 from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Answers, Question
@@ -71,6 +73,22 @@ def open_project(
             from playbook_db.services.sharing import mirror  # late: some commands only read
 
             stack.enter_context(mirror.syncing(project, notify))
+        yield project
+
+
+@contextmanager
+def open_for_session(url: str, folder: str, reads: Reads | None, servers: Servers, notify: Notify) -> Iterator[Project]:
+    """Open the project in *folder* as `open_project` does, for a tool of a running session. Raises ProjectError for an
+    ignored project. If the tool writes, also raise it if *folder* doesn't look like a project, and nobody named it."""
+    with open_project(url, folder, reads=reads, servers=servers, notify=notify) as project:
+        if is_ignored(project.own):
+            raise quick_reads.ignored(project.own.key)
+        is_named = settings.session() or os.environ.get("CLAUDE_PROJECT_DIR")
+        if reads is None and not (is_named or projects.is_project(folder) or is_known(project.own)):
+            raise ProjectError(
+                f"{folder} doesn't look like a project, so no playbook is made for it.",
+                Remedy("Start the server with {}", ("--project", "DIR", "mcp")),
+            )
         yield project
 
 

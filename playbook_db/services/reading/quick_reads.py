@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db import projects
 from playbook_db.domain import prompt_text
+from playbook_db.errors import ProjectError, Remedy
 from playbook_db.services import templates
 from playbook_db.services.reading import sources
 from playbook_db.services.reading.sources import MARKED_POINTS, POINTS, ReadSource
@@ -14,6 +15,7 @@ from playbook_db.store.hook_sql import Book
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.services.project import Project
     from playbook_db.store.hook_sql import StoredPoint
@@ -96,6 +98,28 @@ def life(source: ReadSource, name: str) -> "tuple[Life, quick_sql.PointLifespan,
         raise quick_sql.no_such_point(book, name)
 
     return sources.read(source, query, sync=False)
+
+
+def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | None, Life]":
+    """Return the point *name*, live or retired, the revision that retired it, and its history. A team's replica has no
+    history. Raises PointNotFoundError."""
+    from playbook_db.store.playbook import log_queries
+
+    def query(book: Book) -> "tuple[PromptPoint, int | None, Life] | None":
+        record, life = quick_sql.find_point(book, name), log_queries.life(book, name)
+        if record is None or life is None:
+            return None
+        return record.point, record.retirement and record.retirement.revision, life
+
+    known = sources.from_file(source.url, source.folder, query)
+    if known is not None:
+        return known
+    from playbook_db.services.reading import history
+
+    with source.opened(reads=history.reads_in_full(name)) as project:
+        full = history.point_in_full(project, name)
+    retired = full.details.retired
+    return full.details.point, retired and retired.revision, full.life or log_queries.Life((), ())
 
 
 def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
@@ -193,6 +217,7 @@ def log(
     from playbook_db.services.reading import history
 
     with source.opened() as project:
+        history.require_history(project)
         show(history.log(project, history.LogQuery(**options), most_changes=most))
 
 
@@ -230,10 +255,22 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
     return backup_list.with_schemas(path)
 
 
-def is_ignored(url: str, folder: str) -> bool | None:
-    """Return whether the project in *folder* is ignored. Return None if the database file is not enough."""
-    return sources.from_file(
-        url, folder, lambda book: hook_sql.is_ignored(book.execute, hook_sql.key_of(book.execute, folder))
+def require_heeded(url: str, folder: str) -> None:
+    """Raise ProjectError if the database file shows that the project in *folder* is ignored."""
+
+    def query(book: Book) -> None:
+        key = hook_sql.key_of(book.execute, folder)
+        if hook_sql.is_ignored(book.execute, key):
+            raise ignored(key)
+
+    sources.from_file(url, None, query)
+
+
+def ignored(key: str) -> ProjectError:
+    """Return the error about the project *key*, which is ignored."""
+    return ProjectError(
+        f"{key} is ignored (playbook project ignore): these tools can't read or change it.",
+        Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
     )
 
 
