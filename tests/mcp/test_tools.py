@@ -93,7 +93,7 @@ def test_arguments_are_understood_as_models_write_them(session: Session) -> None
         ("add", {"text": "x", "evidence": ["y"] * 11}, "add: evidence must be at most 10 quotes"),
         ("propose_retirement", {"name": "oth-001", "reason": ""}, "propose_retirement: reason must be"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )  # fmt: skip
 def test_a_wrong_argument_gets_one_sentence(session: Session, tool: str, given: Any, said: str) -> None:
     """It names the tool and the argument, and says what is wanted and what to do."""
