@@ -59,6 +59,13 @@ def explain(url: str, folder: str, prompt: str, file: str | None = None) -> tupl
             each.book.connection.close()
 
 
+def reasons(url: str, folder: str, name: str, prompt: str, file: str) -> list[str]:
+    """Return sentences that say whether and why *prompt* or *file* brings the point *name* to a new session."""
+    _, candidates = explain(url, folder, prompt, file)
+    sentences = [f"{each.moment}: {each.reason}" for each in candidates if each.point.name == name]
+    return sentences or ["it shares no word that counts with this prompt or file"]
+
+
 def _candidates(
     name: str, fields: dict[str, object], folder: str, sources: list[showing.Source], shown: dict[_Key, str]
 ) -> list[PointReason]:
