@@ -137,7 +137,6 @@ NIGHTLY = {
     "tests/cli/test_doctor.py::test_the_plugin_examines_itself_and_a_pip_install_beside_it_says_so": _RARE,
     "tests/cli/test_doctor.py::test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again": _RARE,
     "tests/cli/test_team.py::test_every_other_command_knows_the_project": _RARE,
-    "tests/cli/test_away.py::test_doctor_looks_at_the_team_and_the_replica": _SERVER,
     "tests/cli/test_database.py::test_rights_are_granted_on_a_server_alone": _SERVER,
 }
 # What of it stays in the commit tier.
