@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from playbook_db.domain.json_text import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, USERS_MARK
@@ -228,7 +229,9 @@ def storable(text: str) -> str:
 def normalised(text: str) -> str:
     """Normalize *text* for comparisons: case-folded, with single spaces, without trailing punctuation.
 
-    A text of only punctuation keeps it. Source: contract, section 10.
+    A letter with an accent equals the letter followed by that accent. A text of only punctuation keeps it. Source:
+    contract, section 10.
     """
-    folded = " ".join(text.casefold().split())
+    letters = text.casefold() if text.isascii() else normalize("NFC", normalize("NFD", text).casefold())
+    folded = " ".join(letters.split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded

@@ -136,6 +136,7 @@ def test_any_other_text_is_usable(text: str) -> None:
         ("use ruff.", "use ruff"),
         ("use ruff ?!…", "use ruff。"),
         ("STRASSE", "straße"),
+        ("Café vor der Fähre", "Cafe\u0301 vor der Fa\u0308hre"),
     ],
 )
 def test_texts_that_differ_in_nothing_that_matters_are_equal(one: str, other: str) -> None:
