@@ -45,7 +45,8 @@ def modules_with(*words: str) -> list[str]:
 
 def test_sqlite_files_are_opened_in_one_place() -> None:
     """And by the hooks, which do without it."""
-    assert modules_with("sqlite3.connect") == ["store/sqlite/files.py"]
+    assert modules_with("sqlite3.connect(\n") == ["store/sqlite/files.py"]
+    assert modules_with('sqlite3.connect(":memory:")') == ["store/sqlite/full_text.py"]  # no file
     assert modules_with(" sqlite.connect(") == ["store/sqlite_open.py"]
     assert (PACKAGE / "store" / "sqlite" / "files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
 
