@@ -236,7 +236,9 @@ def test_a_double_click_is_one_vote(seen: Seen) -> None:
         with project.store.write(project.key) as book:
             name = next(each.name for each in book.live_points() if each.text == "Voted on once")
     seen.go(f"/points/{name}")
-    seen.driver.execute_script("const vote = document.querySelector('[value=helpful]'); vote.click(); setTimeout(() => vote.click(), 5)")
+    seen.driver.execute_script(
+        "const vote = document.querySelector('[value=helpful]'); vote.click(); setTimeout(() => vote.click(), 5)"
+    )
     seen.go(f"/points/{name}")
 
     assert details(seen, name).point.helpful == 1
