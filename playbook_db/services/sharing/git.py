@@ -161,6 +161,34 @@ def operation_under_way(folder: str) -> str | None:
     return next((task for name, task in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
 
 
+def in_head(path: str) -> bytes:
+    """Return the content of the file at *path* in git's present commit, or `b""` if it isn't there. Raises GitError."""
+    folder, name = os.path.split(os.path.realpath(path))
+    if projects.git_dir(folder) is None:
+        return b""
+    return _ask(folder, "cat-file", "blob", f"HEAD:./{name}", may_fail=True)
+
+
+def keeps(path: str, data: bytes | None, *, is_new: bool) -> bool:
+    """Return whether the mirror at *path* is to stay as it is, so that no git command refuses to replace it. *data* is
+    its content. If *is_new*, a checkout may have brought it. If not, the playbook has changed."""
+    folder = os.path.dirname(os.path.realpath(path))
+    state = projects.git_dir(folder)
+    if state is None:
+        return False
+    try:
+        if data is not None and is_new:
+            blob = _ask(folder, "hash-object", "--stdin", stdin=_unix(data)).decode().strip()
+            if _ask(folder, "cat-file", "-t", blob, may_fail=True):
+                return True
+        if not in_head(path):
+            return data is None
+        is_detached = not _ask(folder, "symbolic-ref", "-q", "HEAD", may_fail=True)
+        return is_detached or os.path.lexists(os.path.join(state, "BISECT_LOG"))
+    except GitError:  # such as a missing git
+        return False
+
+
 class MirrorVersions:
     """All versions of the mirror at *path* in git's history. There are none if git fails. `lineage` says which versions
     include which others. *known* looks up versions in the database by their times. A version has about *size_bytes*."""
