@@ -309,7 +309,7 @@ def test_a_file_with_a_value_we_refuse_is_left_as_it_is(project: Project, file: 
 
 
 def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, file: Path) -> None:
-    """Conflict markers are work under way, not damage."""
+    """Conflict markers are work to finish, not damage."""
     _mirrored(project, an_entry("oth-001"))
     file.write_text("{\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\n}")
     before = file.read_bytes()
@@ -317,7 +317,7 @@ def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, 
     (note,) = mirror.sync(project).notes
 
     assert file.read_bytes() == before
-    assert "git merge is not finished" in note
+    assert "has conflict markers of a git merge" in note
     assert list(file.parent.iterdir()) == [file]
 
 

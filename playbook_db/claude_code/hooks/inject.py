@@ -230,6 +230,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
             yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
     if waiting.moved:
         yield projects.moved(waiting.moved).replace(": playbook ", f": {command} "), _keep_nothing
+    yield waiting.conflict.replace(": playbook ", f": {command} "), _keep_nothing
     if waiting.mirror:
         text = f"{waiting.mirror} is here but not in use yet. To look at it and import it: {command} init"
         yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing

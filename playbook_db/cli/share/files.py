@@ -134,7 +134,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
 
     The result replaces OURS. BASE is their common ancestor, or an empty file if there is none; PATH is the file's place
     in the repository. Votes of both sides add up. Decisions go to stderr. If a file can't be read, OURS stays as it is
-    and the exit code is 1, so that git reports a conflict. To set it up: playbook install --git
+    and the exit code is 1; git then writes conflict markers into it. To set it up: playbook install --git
     """
     from playbook_db.services.sharing import merge_driver as driver
 
@@ -148,7 +148,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
             f"{shown}, {error.source}",
             error.place,
             error.problem,
-            remedy=Remedy(f"The file stays as it is in ours, as a conflict. Fix it, then run: git add {shown}"),
+            remedy=Remedy(f"Git reports a conflict. Fix the file, then run: git add {shown}"),
         ) from None
     if wants_json():
         print_json({"file": shown, "notes": [*notes]})

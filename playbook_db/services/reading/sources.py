@@ -125,6 +125,8 @@ def _is_mirror_current(book: Book, folder: str) -> bool:
         return True
     if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # the services ask the person, or follow the link
+    if projects.operation_under_way(folder):
+        return False  # they say how to merge it
     status = os.stat(path)
     known = hook_sql.mirror_file(book.connection, book.playbook_id, projects.as_text(path))
     return known == (status.st_size, status.st_mtime_ns, book.project.revision)

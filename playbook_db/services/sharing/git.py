@@ -40,10 +40,9 @@ _REMEDIES = {
     "bare repository": "Give the folder of one of its worktrees with --project.",
     "ownership": "Another user owns it. If you trust them, add the folder to safe.directory in your git config.",
 }
-_UNDER_WAY = {
-    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-}  # fmt: skip
+# If playbook-db can't merge or can't be started, the file gets both sides with conflict markers. A commit of it loses
+# nothing then.
+_ELSE = "|| { git merge-file -L ours -L ancestor -L theirs %A %O %B; exit 1; }"
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
 _OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
@@ -66,7 +65,7 @@ def install(folder: str, *, share: bool) -> GitSetup:
     command = _command()
     values = {
         _NAME: "key points one by one, votes of both sides",
-        _DRIVER: f"{command} merge-driver %O %A %B %P",
+        _DRIVER: f"{command} merge-driver %O %A %B %P {_ELSE}",
         _TEXTCONV: f"{command} textconv",
     }
     others = {name: value for name, value in values.items() if _config(folder, name) != value}
@@ -150,15 +149,18 @@ def setup_problem(folder: str) -> str | None:
     python = ours[1].strip("'") if ours else ""
     if os.path.isabs(python) and not os.access(python, os.X_OK):
         return f"git would merge {name} with {python}, which doesn't exist: each merge of it is a conflict"
+    if ours and _ELSE not in command:
+        return f"git's command to merge {name} is an older one: if it fails, the file gets no conflict markers"
     return None
 
 
-def operation_under_way(folder: str) -> str | None:
-    """Return the name of the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
-    state = projects.git_dir(folder)
-    if state is None:
-        return None
-    return next((task for name, task in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+def conflict(path: str) -> str:
+    """Return the result of `projects.conflict`, and ask git whether it couldn't merge the mirror at *path*."""
+    folder, name = os.path.split(os.path.realpath(path))
+    with contextlib.suppress(GitError):
+        if projects.git_dir(folder) is not None and _ask(folder, "ls-files", "-u", "--", f":(literal){name}"):
+            return projects.conflict(path, is_unmerged=True)
+    return projects.conflict(path)
 
 
 def in_head(path: str) -> bytes:

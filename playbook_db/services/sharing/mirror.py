@@ -85,7 +85,9 @@ def sync(project: Project, *, always: bool = False) -> Synced:
         return Synced()
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
 
-    under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
+    if problem := git.conflict(project.mirror_path):
+        return Synced(notes=(problem,))
+    under_way = projects.operation_under_way(projects.folder_of_mirror(project.mirror_path))
     if under_way is not None:  # the file isn't anybody's playbook yet
         return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
     return _sync(project, project.mirror_path, make=mirrored == "on", always=always)
