@@ -28,23 +28,25 @@ if TYPE_CHECKING:
 @cli.command("import")
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; retire points that aren't in it.")
+@click.option("--restore", is_flag=True, help="Bring back points of FILE that were retired here.")
 @click.option("--rename-duplicates", is_flag=True, help="If FILE uses a name twice, rename the second point.")
 @click.option("--markdown", "is_markdown", is_flag=True, help="Read FILE as Markdown, whatever its name.")
 @as_json
-def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool) -> None:
+def import_file(file: str, replace: bool, restore: bool, rename_duplicates: bool, is_markdown: bool) -> None:
     """Merge a playbook file, or propose points from notes.
 
     FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
 
     If a point of a playbook.json is in the playbook already, each vote counter becomes the higher of the two. A new
-    point gets another name if its own is in use here. If any entry can't be read, nothing is imported.
+    point gets another name if its own is in use here. An earlier wording of a point here is no new point. If any entry
+    can't be read, nothing is imported.
 
     From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each new bullet or short paragraph
     becomes a proposal. To accept proposals, use playbook review. The Markdown files stay as they are.
     """
     if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
-        if replace or rename_duplicates:
-            raise click.UsageError("--replace and --rename-duplicates need a playbook.json, not Markdown.")
+        if replace or restore or rename_duplicates:
+            raise click.UsageError("--replace, --restore and --rename-duplicates need a playbook.json, not Markdown.")
         _propose_notes(file)
         return
     from playbook_db.domain import draft, playbook_file
@@ -57,7 +59,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         from playbook_db.services.project import read_playbook
 
         with busy("importing key points"):
-            revised = import_export.import_playbook(project, reading, source=source, replace=replace)
+            revised = import_export.import_playbook(project, reading, source=source, replace=replace, restore=restore)
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")

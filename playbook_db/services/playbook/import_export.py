@@ -30,13 +30,15 @@ def import_playbook(
     *,
     source: str,
     replace: bool = False,
+    restore: bool = False,
     folds_equal: bool = True,
     dry_run: bool = False,
 ) -> RevisionResult:
     """Merge a playbook read from *source*, as one revision. With `replace`, the playbook becomes equal to it.
 
     A new playbook keeps the file's header byte for byte, so that it exports the same file. A playbook with points gets
-    no text twice, unless *folds_equal* is off. With `dry_run` nothing is written.
+    no text twice, unless *folds_equal* is off. An earlier wording of a point adds nothing, and retired points come back
+    only with `restore`. With `dry_run` nothing is written.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         retired = book.retired()
@@ -44,6 +46,9 @@ def import_playbook(
         if replace:
             notes = merge.replace_points(book.draft, theirs, retired)
         else:
+            theirs, old = merge.without_old_wordings(book.draft, theirs, retired, book.wordings())
+            theirs, stays = (theirs, ()) if restore else merge.without_retired(book.draft, theirs, retired)
+            left_out = (*left_out, *old, *(f"{note}, unless you import with --restore" for note in stays))
             folds_equal = folds_equal and bool(book.draft.points())
             notes = merge.merge_two_way(book.draft, theirs, retired, folds_equal=folds_equal)
         takes_over = replace or book.revision == 0
