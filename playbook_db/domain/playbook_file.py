@@ -26,7 +26,7 @@ from playbook_db.domain.playbook import (
     why_text_unusable,
 )
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
-from playbook_db.errors import PlaybookFileError
+from playbook_db.errors import PlaybookFileError, Remedy
 
 MAX_DEPTH = 100  # of lists and objects in an unknown key's value
 _MAX_DIGITS = 1000  # of a number
@@ -179,6 +179,13 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
     sections = {OTHERS: data["key_points"]} if is_flat else data["sections"]
     if not isinstance(sections, dict):
         raise PlaybookFileError(source, "`sections`", f"it must be an object, but it is {_shown(sections)}.")
+    if others := _others_ids(data, sections):
+        raise PlaybookFileError(
+            source,
+            "`sections`",
+            f"they list ids of `{storable(others)}`, so this is another tool's file.",
+            remedy=Remedy("Put the texts into a Markdown list, a line for each, and import that."),
+        )
     for title, listed in sections.items():
         place = "`key_points`" if is_flat else f"section {title!r}"
         if not isinstance(listed, list):
@@ -188,6 +195,17 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
             warnings.append(f"the section {title!r} is unknown; its points ({len(listed)}) go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
             yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
+
+
+def _others_ids(data: Mapping[str, Any], sections: Mapping[str, Any]) -> str | None:
+    """Return the top-level key whose ids *sections* list in place of texts, as other tools write them, or None."""
+    texts = {each for listed in sections.values() if isinstance(listed, list) for each in listed if type(each) is str}
+    for key, value in data.items():
+        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        ids = {each for at, entry in pairs if isinstance(entry, dict) for each in (at, str(entry.get("id")))}
+        if key != "sections" and texts and texts <= ids:
+            return key
+    return None
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:

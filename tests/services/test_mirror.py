@@ -321,6 +321,18 @@ def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, 
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_another_tools_file_is_never_rewritten(project: Project, file: Path) -> None:
+    """Not even when it was accepted unseen, or the mirror is switched on."""
+    edit.add(project, "use type hints")
+    data = '{"skills": {"a-1": {"content": "x"}}, "sections": {"testing": ["a-1"]}}'
+    file.write_text(data)
+
+    notes = (*mirror.accept(project).notes, *mirror.switch(project, on=True).notes)
+
+    assert ["another tool's file" in note for note in notes] == [True, True]
+    assert file.read_text() == data
+
+
 def test_a_link_out_of_the_project_is_neither_read_nor_written(project: Project, file: Path, tmp_path: Path) -> None:
     """A clone must not make us read or replace a file elsewhere."""
     victim, beside = tmp_path / "bashrc", tmp_path / "bashrc.tmp"

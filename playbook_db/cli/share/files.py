@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def import_file(file: str, replace: bool, restore: bool, rename_duplicates: bool, is_markdown: bool) -> None:
     """Merge a playbook file, or propose points from notes.
 
-    FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
+    FILE is a playbook.json of any shape, a text playbook of ACE, Markdown notes such as CLAUDE.md, or - for stdin.
 
     If a point of a playbook.json is in the playbook already, each vote counter becomes the higher of the two. A new
     point gets another name if its own is in use here. An earlier wording of a point here is no new point. If any entry
@@ -44,15 +44,21 @@ def import_file(file: str, replace: bool, restore: bool, rename_duplicates: bool
     From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each new bullet or short paragraph
     becomes a proposal. To accept proposals, use playbook review. The Markdown files stay as they are.
     """
-    if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
+    is_folder = os.path.isdir(file)
+    is_markdown = is_markdown or is_folder or file.endswith((".md", ".markdown", ".mdc"))
+    source = "standard input" if file == "-" else file
+    data = b"" if is_folder or (is_markdown and file == "-") else read_input(file)
+    from playbook_db.services.playbook import point_lines
+
+    reading = point_lines.read(data, source=source, rename_duplicates=rename_duplicates)
+    if is_markdown and reading is None:
         if replace or restore or rename_duplicates:
             raise click.UsageError("--replace, --restore and --rename-duplicates need a playbook.json, not Markdown.")
         _propose_notes(file)
         return
     from playbook_db.domain import draft, playbook_file
 
-    source = "standard input" if file == "-" else file
-    reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
+    reading = reading or playbook_file.decode(data, source=source, rename_duplicates=rename_duplicates)
     with opened(may_be_new=True) as project:
         from playbook_db.services.learning import diagnostics
         from playbook_db.services.playbook import edit, import_export
