@@ -161,7 +161,7 @@ def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.Stor
     try:
         status = os.stat(path)
     except OSError:
-        return False
+        return project.mirror == "on" and projects.git_dir(folder) is None  # git may have removed it
     known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 

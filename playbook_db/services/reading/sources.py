@@ -121,8 +121,10 @@ def place_of(url: str, folder: str) -> str:
 def _is_mirror_current(book: Book, folder: str) -> bool:
     """Return whether the mirror in *folder* needs no sync, because it has the last revision or doesn't exist."""
     path, state = projects.mirror_path(folder), book.project.mirror
-    if state == "off" or not os.path.lexists(path):
+    if state == "off":
         return True
+    if not os.path.lexists(path):
+        return state != "on" or projects.git_dir(folder) is not None  # git may have removed it
     if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # the services ask the person, or follow the link
     if projects.operation_under_way(folder):
