@@ -221,8 +221,8 @@ def ask_all(folder: Path) -> None:
                 git.setup_problem(here)
     git.remote_url(here)
     git.conflict(str(folder / MIRROR))
-    git.keeps(str(folder / MIRROR), data, is_new=True)
-    git.keeps(str(folder / MIRROR), data, is_new=False)
+    git.keeps(str(folder / MIRROR), data, is_changed_here=False)
+    git.keeps(str(folder / MIRROR), data, is_changed_here=True)
     versions = git.MirrorVersions(str(folder / MIRROR), lambda _: times, size_bytes=len(data))
     versions.common(versions.behind(data, "HEAD", before_rebase=True) | {*versions.find(data)})
 

@@ -457,6 +457,7 @@ def _looks(member: Member) -> None:
         ["bisect start main before", "bisect good", "bisect reset"],
         ["checkout -q main~1 -- .claude/playbook.json", "checkout -q main -- .claude/playbook.json"],
         ["stash -q", "stash pop"],
+        ["rm -q .claude/playbook.json", "commit -qm gone"],
     ],
     ids=lambda moves: moves[0].split(" -")[0],
 )

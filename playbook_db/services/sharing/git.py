@@ -171,15 +171,17 @@ def in_head(path: str) -> bytes:
     return _ask(folder, "cat-file", "blob", f"HEAD:./{name}", may_fail=True)
 
 
-def keeps(path: str, data: bytes | None, *, is_new: bool) -> bool:
+def keeps(path: str, data: bytes | None, *, is_changed_here: bool) -> bool:
     """Return whether the mirror at *path* is to stay as it is, so that no git command refuses to replace it. *data* is
-    its content. If *is_new*, a checkout may have brought it. If not, the playbook has changed."""
+    its content. Unless the playbook *is_changed_here*, git may have brought the content, or removed the file."""
     folder = os.path.dirname(os.path.realpath(path))
     state = projects.git_dir(folder)
     if state is None:
         return False
     try:
-        if data is not None and is_new:
+        if not is_changed_here and data is None:
+            return True
+        if not is_changed_here and data is not None:
             blob = _ask(folder, "hash-object", "--stdin", stdin=_unix(data)).decode().strip()
             if _ask(folder, "cat-file", "-t", blob, may_fail=True):
                 return True

@@ -217,11 +217,11 @@ def _sync(project: Project, path: str, *, make: bool, always: bool, insist: bool
                     break
                 with project.store.read(project.key) as book:
                     known, revision = book.mirror(path) or _UNKNOWN, book.revision
-                is_new = data is not None and known.sha256 != _digest(data)
-                if data is not None and not is_new and known.revision == revision and not always:
+                is_same, is_new = known.revision == revision, data is not None and known.sha256 != _digest(data)
+                if data is not None and is_same and not is_new and not always:
                     _note(project, path, known, known)
                     break
-                stays = not always and git.keeps(path, data, is_new=is_new)
+                stays = not always and git.keeps(path, data, is_changed_here=not (is_same or is_new))
                 if data is not None and is_new:
                     merged = _merge(project, path, data, insist=insist, stays=stays)
                     result, known = merged.result or result, _UNKNOWN
