@@ -53,7 +53,6 @@ class Reading:
     """The result of reading a file.
 
     `is_flat`: the file had `key_points`. `extras` has the unknown keys of entries, a JSON object for each point's name.
-    `has_other_format`: the file's indentation, line ends or order differ from those that `encode` writes.
     """
 
     playbook: Playbook
@@ -61,7 +60,6 @@ class Reading:
     migrated: tuple[Migrated, ...] = ()
     is_flat: bool = False
     extras: Mapping[str, str] = field(default_factory=dict)
-    has_other_format: bool = False
 
 
 class _UnreadableError(ValueError):
@@ -90,8 +88,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     check_header(header, source)
-    playbook = replace(reading.playbook, header=header)
-    return replace(reading, playbook=playbook, has_other_format=_has_other_format(data, content, playbook))
+    return replace(reading, playbook=replace(reading.playbook, header=header))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
@@ -330,12 +327,6 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
         elif key not in _POINT_KEYS:
             extra[key] = value
     return extra
-
-
-def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
-    """Return whether `encode` would format *data* differently: its indentation, line ends or order."""
-    text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
-    return text != ours and (text.removesuffix("\n") != write_json(content, 2) or content == json.loads(ours))
 
 
 def _as_text(data: bytes | str, source: str) -> str:

@@ -1,6 +1,5 @@
 """Importing and exporting playbook files, and composing the text for a session."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -60,13 +59,8 @@ def import_playbook(
         message = f"{'replaced by' if replace else 'imported'} {source}"
         extras = new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes, *extras_message(extras))
-        revised = book.commit(
-            "import", message, notes=notes, file=FileFields(header, keeps_last_updated=takes_over, extras=extras)
-        )
-        if revised.revision and reading.has_other_format:
-            note = f"{source} has another format; an export has the same content in the usual format"
-            revised = dataclasses.replace(revised, notes=(*revised.notes, note))
-        return revised
+        file = FileFields(header, keeps_last_updated=takes_over, extras=extras)
+        return book.commit("import", message, notes=notes, file=file)
 
 
 @retry_on_conflict

@@ -258,8 +258,6 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool, stays: boo
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     notes = [*result.notes]
-    if reading.has_other_format and not stays:
-        notes.append(f"{path} has another format; it is rewritten in the usual format")
     if (result.extras or reading.warnings) and not stays:
         notes.append(f"{path} is rewritten without that; the old file is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
