@@ -200,7 +200,7 @@ def _others_ids(data: Mapping[str, Any], sections: Mapping[str, Any]) -> str | N
     for key, value in data.items():
         pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         ids = {each for at, entry in pairs if isinstance(entry, dict) for each in (at, str(entry.get("id")))}
-        if key != "sections" and texts and texts <= ids:
+        if key != "sections" and texts & ids:
             return key
     return None
 

@@ -15,6 +15,8 @@ _LINE = re.compile(r"\s*(?:[-*]\s+)?\[([^\]\s]+)\] helpful=(\d{1,15}) harmful=(\
 def read(data: bytes, *, source: str, rename_duplicates: bool) -> Reading | None:
     """Return the playbook in *data*, or None if most of its lines aren't points. Headings decide the sections. A line
     that is no point gives a warning. Raises PlaybookFileError for a name that is used twice."""
+    if b"] helpful=" not in data:
+        return None
     heading, others = "", []
     sections: dict[str, list[dict[str, object]]] = {}
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
