@@ -9,7 +9,12 @@ worktrees. Standard library only.
 import os
 import stat
 
+_UNDER_WAY = {
+    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}  # fmt: skip
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's
+_MOST_MIRROR_BYTES = 1 << 26  # that are looked through for conflict markers
 _CHUNK_BYTES = 1 << 18
 # Between the folder and the origin, in the key of another repository than the folder's first one. No path has it.
 OTHER = "//"
@@ -116,6 +121,29 @@ def git_dir(folder: str) -> "str | None":
     if pointer.startswith("gitdir:"):
         path = os.path.join(root, pointer[len("gitdir:") :].strip())
     return path if os.path.isfile(os.path.join(path, "HEAD")) else None
+
+
+def operation_under_way(folder: str) -> "str | None":
+    """Return the name of the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
+    state = git_dir(folder) or ""
+    return next((task for name, task in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+
+
+def conflict(path: str, *, is_unmerged: bool = False) -> str:
+    """Return the way out, in sentences, if the mirror at *path* has conflict markers of git, or *is_unmerged*. Else
+    return `""`."""
+    try:
+        if not is_unmerged and b"\n<<<<<<< " not in b"\n" + read_plain(path, _MOST_MIRROR_BYTES):
+            return ""
+    except OSError:
+        return ""
+    if not (is_unmerged or operation_under_way(folder_of_mirror(path))):
+        return f"{path} has conflict markers of a git merge, so it isn't in use. Edit it until none is left."
+    from shlex import quote  # late: seldom needed
+
+    way = f"playbook install --git && git checkout -m -- {quote(path)}"
+    rest = f"Then edit it if it has conflict markers, and run: git add {quote(path)}"
+    return f"git couldn't merge {path}, so playbook-db leaves it alone. To merge it: {way}. {rest}"
 
 
 def as_text(path: str) -> str:

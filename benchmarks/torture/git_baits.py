@@ -220,7 +220,9 @@ def ask_all(folder: Path) -> None:
             with suppress(GitError):
                 git.is_tracked(here, MIRROR)
     git.remote_url(here)
-    git.operation_under_way(here)
+    git.conflict(str(folder / MIRROR))
+    git.keeps(str(folder / MIRROR), data, is_changed_here=False)
+    git.keeps(str(folder / MIRROR), data, is_changed_here=True)
     versions = git.MirrorVersions(str(folder / MIRROR), lambda _: times, size_bytes=len(data))
     versions.common(versions.behind(data, "HEAD", before_rebase=True) | {*versions.find(data)})
 

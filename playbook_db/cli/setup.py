@@ -307,14 +307,14 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
     if data is None:
         raise MirrorError(f"{path} is a broken link. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
-    revised = import_export.import_playbook(project, reading, source=path, folds_equal=False, dry_run=True)
+    plan = import_export.import_playbook(project, reading, source=path, restore=True, folds_equal=False, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
-    notify([f"{shown} ({draft.summary(revised.changes)}):"])
-    for change in revised.changes[:_SHOWN_POINTS]:
+    notify([f"{shown} ({draft.summary(plan.changes)}):"])
+    for change in plan.changes[:_SHOWN_POINTS]:
         notify([f"  [{change.point.name}] {one_line(change.point.text)}"])
-    if len(revised.changes) > _SHOWN_POINTS:
-        notify([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
-    notify(one_line(note) for note in revised.notes)
+    if len(plan.changes) > _SHOWN_POINTS:
+        notify([f"  ... and {len(plan.changes) - _SHOWN_POINTS} more"])
+    notify(one_line(note) for note in plan.notes)
     return yes or (is_interactive() and click.confirm("Import it?", err=True))
 
 

@@ -26,7 +26,7 @@ from playbook_db.domain.playbook import (
     why_text_unusable,
 )
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
-from playbook_db.errors import PlaybookFileError
+from playbook_db.errors import PlaybookFileError, Remedy
 
 MAX_DEPTH = 100  # of lists and objects in an unknown key's value
 _MAX_DIGITS = 1000  # of a number
@@ -53,7 +53,6 @@ class Reading:
     """The result of reading a file.
 
     `is_flat`: the file had `key_points`. `extras` has the unknown keys of entries, a JSON object for each point's name.
-    `has_other_format`: the file's indentation, line ends or order differ from those that `encode` writes.
     """
 
     playbook: Playbook
@@ -61,7 +60,6 @@ class Reading:
     migrated: tuple[Migrated, ...] = ()
     is_flat: bool = False
     extras: Mapping[str, str] = field(default_factory=dict)
-    has_other_format: bool = False
 
 
 class _UnreadableError(ValueError):
@@ -90,8 +88,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     reading = read_playbook(content, source=source, rename_duplicates=rename_duplicates)
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     check_header(header, source)
-    playbook = replace(reading.playbook, header=header)
-    return replace(reading, playbook=playbook, has_other_format=_has_other_format(data, content, playbook))
+    return replace(reading, playbook=replace(reading.playbook, header=header))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
@@ -179,6 +176,13 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
     sections = {OTHERS: data["key_points"]} if is_flat else data["sections"]
     if not isinstance(sections, dict):
         raise PlaybookFileError(source, "`sections`", f"it must be an object, but it is {_shown(sections)}.")
+    if others := _others_ids(data, sections):
+        raise PlaybookFileError(
+            source,
+            "`sections`",
+            f"they list ids of `{storable(others)}`, so this is another tool's file.",
+            remedy=Remedy("Put the texts into a Markdown list, a line for each, and import that."),
+        )
     for title, listed in sections.items():
         place = "`key_points`" if is_flat else f"section {title!r}"
         if not isinstance(listed, list):
@@ -188,6 +192,17 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
             warnings.append(f"the section {title!r} is unknown; its points ({len(listed)}) go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
             yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
+
+
+def _others_ids(data: Mapping[str, Any], sections: Mapping[str, Any]) -> str | None:
+    """Return the top-level key whose ids *sections* list in place of texts, as other tools write them, or None."""
+    texts = {each for listed in sections.values() if isinstance(listed, list) for each in listed if type(each) is str}
+    for key, value in data.items():
+        pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        ids = {each for at, entry in pairs if isinstance(entry, dict) for each in (at, str(entry.get("id")))}
+        if key != "sections" and texts & ids:
+            return key
+    return None
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:
@@ -312,12 +327,6 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
         elif key not in _POINT_KEYS:
             extra[key] = value
     return extra
-
-
-def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
-    """Return whether `encode` would format *data* differently: its indentation, line ends or order."""
-    text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
-    return text != ours and (text.removesuffix("\n") != write_json(content, 2) or content == json.loads(ours))
 
 
 def _as_text(data: bytes | str, source: str) -> str:

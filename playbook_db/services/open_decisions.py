@@ -18,10 +18,11 @@ class Waiting:
 
     `settings` are the names of variables in the project's settings that the user doesn't trust. `mirror` is the
     path of a mirror that isn't in use yet, or "". `moved` is the project that seems to have been moved here, or "".
+    `conflict` says how to merge a mirror that git couldn't merge, or is "".
     `errors` say why jobs wait. `failures` are the times of failed jobs.
     """
 
-    __slots__ = ("errors", "failures", "mirror", "moved", "settings")
+    __slots__ = ("conflict", "errors", "failures", "mirror", "moved", "settings")
 
     def __init__(
         self,
@@ -32,7 +33,7 @@ class Waiting:
     ) -> None:
         """*folder* is the session's, *place* the project's. They are mostly the same."""
         self.settings: list[str] = []
-        self.mirror = self.moved = ""
+        self.conflict = self.mirror = self.moved = ""
         if folder is not None:
             self.settings = project_env.untrusted(folder)
             mirror = projects.mirror_path(place or folder)
@@ -40,6 +41,8 @@ class Waiting:
             if execute and not (project and project.revision):
                 self.moved = hook_queries.moved_from(execute, place or folder)
             self.mirror = mirror if is_undecided and os.path.exists(mirror) else ""
+            if project and project.mirror in ("on", "found") and project.team_name is None:
+                self.conflict = projects.conflict(mirror)
         rows = execute(hook_queries.JOB_ERRORS, {"playbook_id": project.id}) if project and execute else ()
         errors = [tuple(row) for row in rows]
         self.errors = [error for error, failed_at in errors if not failed_at]

@@ -259,6 +259,17 @@ def test_a_mirror_that_waits_comes_before_what_was_learned(client: Client) -> No
     assert "say why" in done.context
 
 
+def test_conflict_markers_in_the_mirror_are_told(client: Client) -> None:
+    """Committed, or left by a merge; each time, with the way out."""
+    _learn(client, "say why")
+    client.change("UPDATE playbooks SET mirror = 'on'")
+    file = client.folder / ".claude" / "playbook.json"
+    file.write_text("{\n<<<<<<< ours\n=======\n>>>>>>> theirs\n}")
+
+    line = f"playbook: {file} has conflict markers of a git merge, so it isn't in use. Edit it until none is left."
+    assert [client.inject().message for _ in range(2)] == [line, line]
+
+
 def test_a_mirror_that_nobody_decides_on_hides_no_fault(client: Client) -> None:
     """Its line comes at each start: a project to trust, and what is broken, come first."""
     local = client.folder / ".claude" / "settings.local.json"

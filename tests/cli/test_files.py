@@ -251,8 +251,8 @@ def test_a_folder_of_notes_is_read_file_by_file(playbook: Playbook, folder: Path
     (memory / "tabs.md").write_text("---\ntype: feedback\n---\nIndent with tabs, not spaces.\n")
     (memory / "other.txt").write_text("- nothing\n")
 
-    assert playbook("import", str(memory)).out.startswith("proposed 2 key points from")
-    assert {each["section"] for each in playbook("review", "--json").json} == {"OTHERS", "USER PREFERENCES"}
+    assert playbook("import", str(memory)).out.startswith("proposed 1 key point from")
+    assert {each["section"] for each in playbook("review", "--json").json} == {"USER PREFERENCES"}
 
 
 def test_markdown_comes_out_and_is_known_again(playbook: Playbook, folder: Path) -> None:

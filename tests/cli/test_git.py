@@ -67,7 +67,7 @@ def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
 def test_where_a_side_cannot_be_read_ours_stays(
     playbook: Playbook, folder: Path, files: list[str], place: int, data: bytes | None, words: str
 ) -> None:
-    """Exit code 1 makes git keep it as a conflict; no markers come into it."""
+    """Exit code 1 makes git write the markers into it, and report a conflict."""
     (folder / files[place]).unlink()
     if data is not None:
         (folder / files[place]).write_bytes(data)
@@ -238,6 +238,30 @@ def test_git_merges_through_us_in_worktrees_and_submodules(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
+def test_a_driver_whose_python_is_gone_loses_nothing(playbook: Playbook, repository: Path, command: str) -> None:
+    """Both sides are in the file, a read says how to merge it, and what it says merges it."""
+    playbook("init", "--yes")
+    playbook("install", "--git")
+    driver = _git(repository, "config", "merge.playbook.driver").strip()
+    _git(repository, "config", "merge.playbook.driver", driver.replace(sys.executable, "/gone/python"))
+    _branch(repository, "theirs", THEIRS)
+    _branch(repository, "ours", OURS)
+
+    assert "CONFLICT" in _git(repository, command, "theirs", fails=True)
+    conflicted = (repository / FILE).read_text()
+    assert ("<<<<<<< " in conflicted, '"helpful": 1' in conflicted, '"helpful": 2' in conflicted) == (True,) * 3
+    way = playbook("list").err.partition("To merge it: ")[2].partition(". Then ")[0]
+    first, second = way.split(" && ")
+    assert way in playbook("status").out
+    playbook(*shlex.split(first)[1:])
+    _git(repository, *shlex.split(second)[1:])
+
+    assert json.loads((repository / FILE).read_text())["sections"]["OTHERS"][0]["helpful"] == 3
+
+
+@pytest.mark.slow
 def test_git_shows_points_instead_of_json(playbook: Playbook, repository: Path) -> None:
     """In `git diff`, and wherever git compares."""
     playbook("install", "--git")
@@ -247,7 +271,7 @@ def test_git_shows_points_instead_of_json(playbook: Playbook, repository: Path) 
 
 
 @pytest.mark.slow
-def test_a_side_that_git_cannot_merge_is_a_conflict_without_markers(playbook: Playbook, repository: Path) -> None:
+def test_a_side_that_git_cannot_merge_is_a_conflict_with_both_sides(playbook: Playbook, repository: Path) -> None:
     """Half a file on their branch; a file deleted there, which is git's own matter; one that both began."""
     playbook("install", "--git")
     _branch(repository, "half", THEIRS[:40])
@@ -255,7 +279,7 @@ def test_a_side_that_git_cannot_merge_is_a_conflict_without_markers(playbook: Pl
     _branch(repository, "ours", OURS)
 
     assert "CONFLICT (content)" in _git(repository, "merge", "half", fails=True)
-    assert (repository / FILE).read_bytes() == OURS
+    assert b"\n<<<<<<< ours\n" in (repository / FILE).read_bytes()
     _git(repository, "merge", "--abort")
     assert "CONFLICT (modify/delete)" in _git(repository, "merge", "deleted", fails=True)
     assert (repository / FILE).read_bytes() == OURS

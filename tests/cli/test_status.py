@@ -124,6 +124,10 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
 def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) -> None:
     """A file that came with a clone, and what keeps learning."""
     playbook("add", "use uv")
+    playbook("mirror", "on")
+    (folder / ".claude" / "playbook.json").write_text("<<<<<<< ours\n")
+    assert f"waits          {folder}/.claude/playbook.json has conflict markers" in playbook("status").out
+    _change("UPDATE playbooks SET mirror = 'undecided'")
     (folder / ".claude" / "playbook.json").write_text("{}")
     for number, (state, error) in enumerate([("queued", "'waits: no model'")] * 2 + [("failed", "'x'")]):
         _change(

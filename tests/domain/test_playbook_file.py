@@ -511,6 +511,17 @@ def test_sections_are_read_into_canonical_order() -> None:
     assert reading.warnings == ()
 
 
+@pytest.mark.parametrize("field", ['"skills": {"a-1": {"content": "x"}}', '"bullets": [{"id": "a-1", "content": "x"}]'])
+def test_sections_that_list_the_ids_of_another_tool_are_refused(field: str) -> None:
+    """An id is no text; a text that is an id of nothing is one."""
+    data = f'{{{field}, "sections": {{"testing": ["a-1"], "other": ["gone-1"]}}}}'
+
+    with pytest.raises(PlaybookFileError, match=r"they list ids of `(skills|bullets)`.* Put the texts into a Markdown"):
+        decode(data, source="F")
+    points = decode(data.replace('["a-1"]', '["a-2"]'), source="F").playbook.points
+    assert [point.text for point in points] == ["a-2", "gone-1"]
+
+
 def test_missing_sections_are_empty() -> None:
     """A file need not name all five."""
     assert read({"sections": {}}).playbook.points == ()

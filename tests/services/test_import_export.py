@@ -134,15 +134,31 @@ def test_equal_texts_stay_two_where_a_file_is_taken_over(project: Project) -> No
     assert import_export.export_playbook(project) == canonical
 
 
-def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) -> None:
-    """Importing is a wish to have what the file holds."""
-    content = _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=2)]}))
-    _read_in(project, content)
-    edit.retire(project, "oth-001")
+def test_an_older_export_brings_nothing_back(project: Project) -> None:
+    """Neither an earlier wording nor a retired text, under whatever name; `restore` brings retired points back, with
+    their last wording."""
+    edit.add(project, "use type hints")
+    edit.add(project, "prefer pathlib")
+    edit.add(project, "say why")
+    older = import_export.export_playbook(project)
+    edit.edit(project, "oth-001", text="use type hints everywhere")
+    edit.edit(project, "oth-002", text="prefer pathlib to os.path")
+    for name in ("oth-002", "oth-003"):
+        edit.retire(project, name)
 
-    _read_in(project, content)
-
-    assert read_playbook(project).by_name["oth-001"].helpful == 2
+    for text in (older, older.replace("use type", "Use  type").replace("oth-003", "kpt_003")):
+        revised = _read_in(project, text)
+        assert revised.revision is None
+        assert "oth-001 was reworded here since; the earlier text was left out" in revised.notes
+        assert "stays retired, unless you import with --restore" in revised.notes[-1]
+    reading = playbook_file.decode(older, source="F")
+    import_export.import_playbook(project, reading, source="F", restore=True)
+    live = {name: point.text for name, point in read_playbook(project).by_name.items()}
+    assert live == {
+        "oth-001": "use type hints everywhere",
+        "oth-002": "prefer pathlib to os.path",
+        "oth-003": "say why",
+    }
 
 
 def test_an_import_adds_the_top_level_keys_that_are_new(project: Project) -> None:
@@ -204,13 +220,10 @@ def test_what_a_program_keeps_in_its_entries_is_kept_too(project: Project) -> No
     assert edit.find(project, "oth-001").extra == '{"note": "n"}'
 
 
-def test_another_form_of_a_file_is_told_once(project: Project) -> None:
-    """What is only written otherwise comes out as we write it."""
+def test_another_form_of_a_file_comes_out_as_we_write_it(project: Project) -> None:
+    """It says the same, so there is nothing to say."""
     text = _text(a_sections_dict({"OTHERS": [an_entry("oth-001")]}))
     reading = playbook_file.decode(("\ufeff" + text.replace("\n", "\r\n")).encode(), source="F")
 
-    told, again = (import_export.import_playbook(project, reading, source="F").notes for _ in range(2))
-
-    assert told == ("F has another format; an export has the same content in the usual format",)
-    assert again == ()
+    assert import_export.import_playbook(project, reading, source="F").notes == ()
     assert import_export.export_playbook(project) == text

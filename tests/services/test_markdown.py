@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import PlaybookFileError
-from playbook_db.services.playbook import markdown
+from playbook_db.services.playbook import markdown, point_lines
 from playbook_db.services.playbook.markdown import MAX_PARAGRAPH_CHARS, MAX_POINT_CHARS
 
 NOTES = """\
@@ -117,6 +117,18 @@ def test_what_is_no_point_is_told_with_its_line() -> None:
     )
 
 
+def test_nothing_is_cut_in_silence() -> None:
+    """What a lead-in leads to, a file within a sentence, and HTML; code and comments bring nothing."""
+    text = f"See @docs/a.md, not `@b.md`.\n\nNever do:\n- {'word ' * 200}\n\n<p>c</p>\n\n<!-- d -->\n"
+
+    assert [reason.partition(";")[0] for _, reason in markdown.read(text.encode(), source="x").left_out] == [
+        "the content of docs/a.md",
+        "it introduces only what was left out",
+        "a bullet of 1,009 characters is too long for a key point",
+        "a block of HTML",
+    ]
+
+
 def test_no_text_that_tells_of_many_things_is_a_point() -> None:
     """Least of all a whole file: a paragraph may be shorter than a bullet, which somebody meant as one thing."""
     paragraph, bullet = "word " * (MAX_PARAGRAPH_CHARS // 5 + 1), "word " * (MAX_POINT_CHARS // 5 + 1)
@@ -128,11 +140,50 @@ def test_no_text_that_tells_of_many_things_is_a_point() -> None:
 
 
 def test_the_head_of_a_memory_file_says_what_it_is_about() -> None:
-    """As the client's own memory writes it; the lines are counted from the file's first."""
-    text = "---\nname: tabs\nmetadata:\n  type: feedback\n---\nIndent with tabs.\n"
+    """As the client's own memory writes it: one file is one point, with why and how. If it is long, its description
+    is; the lines are counted from the file's first."""
+    head = "---\nname: tabs\ndescription: Tabs\nmetadata:\n  type: feedback\n---\n"
+    text = f"{head}Indent with tabs.\n\n**Why:** the linter\n\n**How:**\n- run `fmt`\n- commit\n"
     (note,) = markdown.read(text.encode(), source="x").points
+    long = markdown.read(f"{head}{'word ' * 500}".encode(), source="x")
 
-    assert (note.text, note.section, note.line) == ("Indent with tabs.", "USER PREFERENCES", 6)
+    whole = "Indent with tabs. Why: the linter; How: run `fmt`; commit"
+    assert (note.text, note.section, note.line) == (whole, "USER PREFERENCES", 7)
+    assert [note.text for note in long.points] == ["Tabs"]
+    assert "its description is proposed" in long.left_out[0][1]
+
+
+def test_the_index_of_the_clients_memory_is_no_point() -> None:
+    """Its lines name the files, which have the texts."""
+    text = b"# Memory\n- [Tabs](feedback_tabs.md) \xe2\x80\x94 no spaces\n- old.md - b\n- Say hello\n"
+    notes = markdown.read(text, source="memory/MEMORY.md")
+
+    assert [note.text for note in notes.points] == ["Say hello"]
+    assert notes.left_out == ((2, "the lines that only name other files"),)
+
+
+ACE = """## STRATEGIES & INSIGHTS
+[str-00001] helpful=5 harmful=0 :: Check the types
+- [str-00002] helpful=3 harmful=1 ::  Consider [edge] cases
+
+## COMMON MISTAKES TO AVOID
+[mis-00004] helpful=6 harmful=0 :: Forget time zones
+stray
+"""
+
+
+def test_the_lines_of_a_prompt_keep_their_names_and_votes() -> None:
+    """As ACE keeps them; what is no point is told. Notes with a line or two of that kind are notes."""
+    reading = point_lines.read(ACE.encode(), source="x", rename_duplicates=False)
+
+    assert reading is not None
+    assert [(p.name, p.text, p.section, p.helpful, p.harmful) for p in reading.playbook.points] == [
+        ("str-00001", "Check the types", "PATTERNS & APPROACHES", 5, 0),
+        ("str-00002", "Consider [edge] cases", "PATTERNS & APPROACHES", 3, 1),
+        ("mis-00004", "Forget time zones", "MISTAKES TO AVOID", 6, 0),
+    ]
+    assert reading.warnings == ("line 7 is no point; it was left out",)
+    assert point_lines.read((ACE + "- a\n- b\n").encode(), source="x", rename_duplicates=False) is None
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"- x\n" * (markdown.MAX_BYTES // 4 + 1)], ids=["no UTF-8", "too large"])

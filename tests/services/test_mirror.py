@@ -309,7 +309,7 @@ def test_a_file_with_a_value_we_refuse_is_left_as_it_is(project: Project, file: 
 
 
 def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, file: Path) -> None:
-    """Conflict markers are work under way, not damage."""
+    """Conflict markers are work to finish, not damage."""
     _mirrored(project, an_entry("oth-001"))
     file.write_text("{\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\n}")
     before = file.read_bytes()
@@ -317,8 +317,20 @@ def test_a_file_in_the_middle_of_a_git_merge_is_left_as_it_is(project: Project, 
     (note,) = mirror.sync(project).notes
 
     assert file.read_bytes() == before
-    assert "git merge is not finished" in note
+    assert "has conflict markers of a git merge" in note
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_another_tools_file_is_never_rewritten(project: Project, file: Path) -> None:
+    """Not even when it was accepted unseen, or the mirror is switched on."""
+    edit.add(project, "use type hints")
+    data = '{"skills": {"a-1": {"content": "x"}}, "sections": {"testing": ["a-1"]}}'
+    file.write_text(data)
+
+    notes = (*mirror.accept(project).notes, *mirror.switch(project, on=True).notes)
+
+    assert ["another tool's file" in note for note in notes] == [True, True]
+    assert file.read_text() == data
 
 
 def test_a_link_out_of_the_project_is_neither_read_nor_written(project: Project, file: Path, tmp_path: Path) -> None:
@@ -498,13 +510,12 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
     ],
     ids=["Windows line endings", "byte order mark", "indentation", "order of keys"],
 )
-def test_a_mirror_in_another_format_is_normalised_and_that_is_said(project: Project, file: Path, change: Any) -> None:
-    """Once, since the file is in the usual format then."""
+def test_a_mirror_in_another_format_is_normalised(project: Project, file: Path, change: Any) -> None:
+    """It says the same, so there is nothing to say."""
     _mirrored(project, an_entry("oth-001"))
     before = file.read_bytes()
     file.write_bytes(change(before))
 
-    assert mirror.sync(project).notes == (f"{file} has another format; it is rewritten in the usual format",)
     assert mirror.sync(project).notes == ()
     assert file.read_bytes() == before
 

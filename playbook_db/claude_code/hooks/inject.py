@@ -159,7 +159,7 @@ def _has_mirror_changed(book: "Book", folder: str) -> bool:
     try:
         status = os.stat(path)
     except OSError:
-        return book.project.mirror == "on"
+        return book.project.mirror == "on" and projects.git_dir(folder) is None  # git may have removed it
     known = hook_queries.mirror_file(book, projects.as_text(path))
     return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
 
@@ -227,6 +227,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
             yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
     if waiting.moved:
         yield projects.moved(waiting.moved).replace(": playbook ", f": {command} "), _keep_nothing
+    yield waiting.conflict.replace(": playbook ", f": {command} "), _keep_nothing
     if waiting.mirror:
         text = f"{waiting.mirror} is here but not in use yet. To look at it and import it: {command} init"
         yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing

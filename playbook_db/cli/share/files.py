@@ -28,36 +28,44 @@ if TYPE_CHECKING:
 @cli.command("import")
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; retire points that aren't in it.")
+@click.option("--restore", is_flag=True, help="Bring back points of FILE that were retired here.")
 @click.option("--rename-duplicates", is_flag=True, help="If FILE uses a name twice, rename the second point.")
 @click.option("--markdown", "is_markdown", is_flag=True, help="Read FILE as Markdown, whatever its name.")
 @as_json
-def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool) -> None:
+def import_file(file: str, replace: bool, restore: bool, rename_duplicates: bool, is_markdown: bool) -> None:
     """Merge a playbook file, or propose points from notes.
 
-    FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
+    FILE is a playbook.json of any shape, a text playbook of ACE, Markdown notes such as CLAUDE.md, or - for stdin.
 
     If a point of a playbook.json is in the playbook already, each vote counter becomes the higher of the two. A new
-    point gets another name if its own is in use here. If any entry can't be read, nothing is imported.
+    point gets another name if its own is in use here. An earlier wording of a point here is no new point. If any entry
+    can't be read, nothing is imported.
 
     From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each new bullet or short paragraph
     becomes a proposal. To accept proposals, use playbook review. The Markdown files stay as they are.
     """
-    if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
-        if replace or rename_duplicates:
-            raise click.UsageError("--replace and --rename-duplicates need a playbook.json, not Markdown.")
+    is_folder = os.path.isdir(file)
+    is_markdown = is_markdown or is_folder or file.endswith((".md", ".markdown", ".mdc"))
+    source = "standard input" if file == "-" else file
+    data = b"" if is_folder or (is_markdown and file == "-") else read_input(file)
+    from playbook_db.services.playbook import point_lines
+
+    reading = point_lines.read(data, source=source, rename_duplicates=rename_duplicates)
+    if is_markdown and reading is None:
+        if replace or restore or rename_duplicates:
+            raise click.UsageError("--replace, --restore and --rename-duplicates need a playbook.json, not Markdown.")
         _propose_notes(file)
         return
     from playbook_db.domain import draft, playbook_file
 
-    source = "standard input" if file == "-" else file
-    reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
+    reading = reading or playbook_file.decode(data, source=source, rename_duplicates=rename_duplicates)
     with opened(may_be_new=True) as project:
         from playbook_db.services.learning import diagnostics
         from playbook_db.services.playbook import edit, import_export
         from playbook_db.services.project import read_playbook
 
         with busy("importing key points"):
-            revised = import_export.import_playbook(project, reading, source=source, replace=replace)
+            revised = import_export.import_playbook(project, reading, source=source, replace=replace, restore=restore)
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")
@@ -134,7 +142,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
 
     The result replaces OURS. BASE is their common ancestor, or an empty file if there is none; PATH is the file's place
     in the repository. Votes of both sides add up. Decisions go to stderr. If a file can't be read, OURS stays as it is
-    and the exit code is 1, so that git reports a conflict. To set it up: playbook install --git
+    and the exit code is 1; git then writes conflict markers into it. To set it up: playbook install --git
     """
     from playbook_db.services.sharing import merge_driver as driver
 
@@ -148,7 +156,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
             f"{shown}, {error.source}",
             error.place,
             error.problem,
-            remedy=Remedy(f"The file stays as it is in ours, as a conflict. Fix it, then run: git add {shown}"),
+            remedy=Remedy(f"Git reports a conflict. Fix the file, then run: git add {shown}"),
         ) from None
     if wants_json():
         print_json({"file": shown, "notes": [*notes]})

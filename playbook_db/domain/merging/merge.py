@@ -176,6 +176,21 @@ def under_our_names(
     return replace(base, points=known), replace(theirs, points=tuple(points)), names
 
 
+def without_old_wordings(
+    draft: Draft, theirs: Playbook, retired: Retired, wordings: Collection[tuple[str, str]]
+) -> tuple[Playbook, tuple[str, ...]]:
+    """Replace each text in *theirs* that its point had here before with the point's last text. Also return notes."""
+    known, points, notes = _known(retired, draft.playbook()), [], []
+    before = {(name, normalised(text)) for name, text in wordings}
+    for point in theirs.points:
+        ours, text = known.get(point.name), normalised(point.text)
+        if ours is not None and text != normalised(ours.text) and (point.name, text) in before:
+            notes.append(f"{point.name} was reworded here since; the earlier text was left out")
+            point = replace(point, text=ours.text)
+        points.append(point)
+    return replace(theirs, points=tuple(points)), tuple(notes)
+
+
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
     """Remove the points of *theirs* whose texts are retired here, even if their names differ. Also return notes."""
     live = {normalised(point.text) for point in draft.points()}

@@ -1,6 +1,5 @@
 """Importing and exporting playbook files, and composing the text for a session."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -29,13 +28,15 @@ def import_playbook(
     *,
     source: str,
     replace: bool = False,
+    restore: bool = False,
     folds_equal: bool = True,
     dry_run: bool = False,
 ) -> RevisionResult:
     """Merge a playbook read from *source*, as one revision. With `replace`, the playbook becomes equal to it.
 
     A new playbook keeps the file's header byte for byte, so that it exports the same file. A playbook with points gets
-    no text twice, unless *folds_equal* is off. With `dry_run` nothing is written.
+    no text twice, unless *folds_equal* is off. An earlier wording of a point adds nothing, and retired points come back
+    only with `restore`. With `dry_run` nothing is written.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         retired = book.retired()
@@ -43,6 +44,9 @@ def import_playbook(
         if replace:
             notes = merge.replace_points(book.draft, theirs, retired)
         else:
+            theirs, old = merge.without_old_wordings(book.draft, theirs, retired, book.wordings())
+            theirs, stays = (theirs, ()) if restore else merge.without_retired(book.draft, theirs, retired)
+            left_out = (*left_out, *old, *(f"{note}, unless you import with --restore" for note in stays))
             folds_equal = folds_equal and bool(book.draft.points())
             notes = merge.merge_two_way(book.draft, theirs, retired, folds_equal=folds_equal)
         takes_over = replace or book.revision == 0
@@ -54,13 +58,8 @@ def import_playbook(
         message = f"{'replaced by' if replace else 'imported'} {source}"
         extras = new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes, *extras_message(extras))
-        revised = book.commit(
-            "import", message, notes=notes, file=FileFields(header, keeps_last_updated=takes_over, extras=extras)
-        )
-        if revised.revision and reading.has_other_format:
-            note = f"{source} has another format; an export has the same content in the usual format"
-            revised = dataclasses.replace(revised, notes=(*revised.notes, note))
-        return revised
+        file = FileFields(header, keeps_last_updated=takes_over, extras=extras)
+        return book.commit("import", message, notes=notes, file=file)
 
 
 @retry_on_conflict

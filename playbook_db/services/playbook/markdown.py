@@ -1,7 +1,7 @@
 """Reading and writing key points in Markdown, as in CLAUDE.md, AGENTS.md or MEMORY.md.
 
-Bullets and short paragraphs become points, and their headings decide the section. Longer texts, code and tables are
-reported and left out.
+Bullets and short paragraphs become points, and their headings decide the section. A file of the client's own memory
+becomes one point. Longer texts, code and tables are reported and left out.
 """
 
 import re
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20  # of a file; what people write by hand is far smaller
 MAX_POINT_CHARS = 600  # of a bullet with its content
+MAX_MEMORY_CHARS = 2000  # of a file of the client's own memory
 MAX_PARAGRAPH_CHARS = 300  # outside a list; a longer one says several things
 _MAX_CODE_LINES = 3  # of a command below "Run the tests with:", which is part of the point
 
@@ -31,15 +32,18 @@ _SPEAKS_OF = (  # the first with a word that begins one of the heading's words
     (_PREFERENCES, "preference|prefer|communicat|tone|about me"),
     (_CONTEXT, "architect|overview|structur|context|stack|layout|background|environment|setup|set-up|about|domain|"
                "glossar|module|director|folder|depend"),
-    (_PATTERNS, "pattern|approach|style|convention|workflow|practi[cs]e|guideline|rule|test|command|build|how to|"
-                "process|commit|review|release|deploy|develop|cod(e|ing)"),
+    (_PATTERNS, "pattern|approach|strateg|insight|heuristic|snippet|style|convention|workflow|practi[cs]e|guideline|"
+                "rule|test|command|build|how to|process|commit|review|release|deploy|develop|cod(e|ing)"),
 )  # fmt: skip
 _HEADINGS = tuple((section, re.compile(rf"\b({words})", re.IGNORECASE)) for section, words in _SPEAKS_OF)
 _FORBIDS = re.compile(r"\W*(never|don'?t|do not|avoid)\b", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(\n|\Z)", re.DOTALL)
 _KIND = re.compile(r"^\s*type:\s*['\"]?(\w+)", re.MULTILINE)  # the kind of a file in the client's own memory
 _OF_KIND = {"user": _PREFERENCES, "feedback": _PREFERENCES, "project": _CONTEXT, "reference": _CONTEXT}
+_SUMMARY = re.compile(r"^description:(.+)$", re.MULTILINE)
+_INDEX_LINE = re.compile(r"([^()]* \()?[^\s()]+\.md\)?(\s*[—–:-].*)?")  # of MEMORY.md
 _OTHER_FILE = re.compile(r"@[~\w./-]+\.\w+")
+_MENTIONED_FILE = re.compile(r"(?<![\w`])@([~\w./-]+\.(?:md|mdc|markdown|txt))\b")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#&~|!-])")
 _LIST_MARK = re.compile(r"^(\d{1,9})([.)])")
 
@@ -87,23 +91,49 @@ def read(data: bytes, *, source: str) -> Notes:
     except UnicodeDecodeError as error:
         raise PlaybookFileError(source, f"byte {error.start}", "the text isn't in UTF-8.") from None
     front = _FRONT_MATTER.match(text)
-    kind = _KIND.search(front[1] or "") if front else None
-    usual = _OF_KIND.get(kind[1].lower(), OTHERS) if kind else OTHERS
+    head = (front[1] or "") if front else ""
+    kind = _KIND.search(head)
+    usual = _OF_KIND.get(kind[1].lower()) if kind else None
     if front:  # empty lines keep the line numbers
         text = "\n" * front[0].count("\n") + text[front.end() :]
-    points: dict[str, Note] = {}
     left_out: list[tuple[int, str]] = []
-    for block in _blocks(text, left_out):
-        whole = block.whole
-        most = MAX_POINT_CHARS if block.is_bullet else MAX_PARAGRAPH_CHARS
-        if len(whole) > most:
-            block_kind = "bullet" if block.is_bullet else "paragraph"
-            left_out.append((block.line, f"a {block_kind} of {len(whole):,} characters is too long for a key point"))
-        elif _OTHER_FILE.fullmatch(whole):
+    blocks = _blocks(text, left_out)
+    if source.endswith("MEMORY.md") and (index := [each for each in blocks if _INDEX_LINE.fullmatch(each.whole)]):
+        left_out.append((index[0].line, "the lines that only name other files"))
+        blocks = [each for each in blocks if each not in index]
+    points = [_memory(head, blocks, usual, left_out)] if usual and blocks else _points(blocks, left_out)
+    return Notes(tuple(points), tuple(sorted(left_out)))
+
+
+def _memory(head: str, blocks: Sequence[_Block], section: str, left_out: list[tuple[int, str]]) -> Note:
+    """Return a memory of the client as one point: the rule, why, and how to apply it. If that is too long, return the
+    description in its front matter, *head*."""
+    texts = [each.text if each.text.endswith((".", ":", ";", "!", "?", ")")) else f"{each.text};" for each in blocks]
+    whole = " ".join(texts).rstrip(";")
+    summary = _SUMMARY.search(head) if len(whole) > MAX_MEMORY_CHARS else None
+    if summary:
+        left_out.append((blocks[0].line, f"a text of {len(whole):,} characters; its description is proposed instead"))
+    return Note(summary[1].strip(" '\"") if summary else whole, section, blocks[0].line)
+
+
+def _points(blocks: Sequence[_Block], left_out: list[tuple[int, str]]) -> Iterable[Note]:
+    """Return the points in *blocks*. Everything else goes into *left_out*."""
+    points: dict[str, Note] = {}
+    for block in blocks:
+        whole, kind = block.whole, "bullet" if block.is_bullet else "paragraph"
+        if _OTHER_FILE.fullmatch(whole):
             left_out.append((block.line, f"it includes another file; import that one: {whole[1:]}"))
+            continue
+        mentioned = _MENTIONED_FILE.findall(whole)
+        left_out += [(block.line, f"the content of {name}; to have it, import that file, too") for name in mentioned]
+        if len(whole) > (MAX_POINT_CHARS if block.is_bullet else MAX_PARAGRAPH_CHARS):
+            left_out.append((block.line, f"a {kind} of {len(whole):,} characters is too long for a key point"))
         elif not (block.leads and block.text.endswith(":")):
-            points.setdefault(whole, Note(whole, _section(block.headings, whole, usual), block.line))
-    return Notes(tuple(points.values()), tuple(sorted(left_out)))
+            points.setdefault(whole, Note(whole, section_of(block.headings, whole, OTHERS), block.line))
+    leads = [each for each in blocks if each.leads and each.text.endswith(":")]
+    unused = [each.line for each in leads if not any(each.text in text for text in points)]
+    left_out += [(line, "it introduces only what was left out") for line in unused]
+    return points.values()
 
 
 def written(points: Iterable[KeyPoint]) -> str:
@@ -161,11 +191,13 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
             last = None
         elif kind == "table_open":
             left_out.append((line, "a table"))
+        elif kind == "html_block" and not token.content.lstrip().startswith("<!--"):
+            left_out.append((line, "a block of HTML"))
         before = kind
     return blocks
 
 
-def _section(headings: Sequence[str], text: str, usual: str) -> str:
+def section_of(headings: Sequence[str], text: str, usual: str) -> str:
     """Return the section that the nearest heading names. If no heading names one, choose a section for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)

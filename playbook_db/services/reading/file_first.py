@@ -134,9 +134,11 @@ def _is_mirror_current(book: Book, folder: str) -> bool:
     if state == "off":
         return True
     if not os.path.lexists(path):
-        return state != "on"
+        return state != "on" or projects.git_dir(folder) is not None  # git may have removed it
     if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # the services ask the person, or follow the link
+    if projects.operation_under_way(folder):
+        return False  # they say how to merge it
     status = os.stat(path)
     known = hook_queries.mirror_file(book, projects.as_text(path))
     return known == (status.st_size, status.st_mtime_ns, book.project.revision)

@@ -111,6 +111,8 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     waits = []
     if folder is not None and not project.revision and (moved := moved_from(execute, folder)):
         waits.append(moved)
+    if waiting.conflict:
+        waits.append(waiting.conflict)
     if waiting.mirror:
         waits.append(f"{waiting.mirror} is not in use yet. To look at it and import it: playbook init")
     if waiting.settings:

@@ -40,10 +40,9 @@ _REMEDIES = {
     "bare repository": "Give the folder of one of its worktrees with --project.",
     "ownership": "Another user owns it. If you trust them, add the folder to safe.directory in your git config.",
 }
-_UNDER_WAY = {
-    "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-}  # fmt: skip
+# If playbook-db can't merge or can't be started, the file gets both sides with conflict markers. A commit of it loses
+# nothing then.
+_ELSE = "|| { git merge-file -L ours -L ancestor -L theirs %A %O %B; exit 1; }"
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
@@ -65,7 +64,7 @@ def install(folder: str, *, share: bool) -> GitSetup:
     command = _command()
     values = {
         _NAME: "key points one by one, votes of both sides",
-        _DRIVER: f"{command} merge-driver %O %A %B %P",
+        _DRIVER: f"{command} merge-driver %O %A %B %P {_ELSE}",
         _TEXTCONV: f"{command} textconv",
     }
     others = {name: value for name, value in values.items() if _config(folder, name) != value}
@@ -129,12 +128,43 @@ def is_tracked(folder: str, path: str) -> bool:
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
-def operation_under_way(folder: str) -> str | None:
-    """Return the name of the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
+def conflict(path: str) -> str:
+    """Return the result of `projects.conflict`, and ask git whether it couldn't merge the mirror at *path*."""
+    folder, name = os.path.split(os.path.realpath(path))
+    with contextlib.suppress(GitError):
+        if projects.git_dir(folder) is not None and _ask(folder, "ls-files", "-u", "--", f":(literal){name}"):
+            return projects.conflict(path, is_unmerged=True)
+    return projects.conflict(path)
+
+
+def in_head(path: str) -> bytes:
+    """Return the content of the file at *path* in git's present commit, or `b""` if it isn't there. Raises GitError."""
+    folder, name = os.path.split(os.path.realpath(path))
+    if projects.git_dir(folder) is None:
+        return b""
+    return _ask(folder, "cat-file", "blob", f"HEAD:./{name}", may_fail=True)
+
+
+def keeps(path: str, data: bytes | None, *, is_changed_here: bool) -> bool:
+    """Return whether the mirror at *path* is to stay as it is, so that no git command refuses to replace it. *data* is
+    its content. Unless the playbook *is_changed_here*, git may have brought the content, or removed the file."""
+    folder = os.path.dirname(os.path.realpath(path))
     state = projects.git_dir(folder)
     if state is None:
-        return None
-    return next((task for name, task in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+        return False
+    try:
+        if not is_changed_here and data is None:
+            return True
+        if not is_changed_here and data is not None:
+            blob = _ask(folder, "hash-object", "--stdin", stdin=_unix(data)).decode().strip()
+            if _ask(folder, "cat-file", "-t", blob, may_fail=True):
+                return True
+        if not in_head(path):
+            return data is None
+        is_detached = not _ask(folder, "symbolic-ref", "-q", "HEAD", may_fail=True)
+        return is_detached or os.path.lexists(os.path.join(state, "BISECT_LOG"))
+    except GitError:  # such as a missing git
+        return False
 
 
 class MirrorVersions:

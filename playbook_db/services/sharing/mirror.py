@@ -1,7 +1,8 @@
 """The mirror: a project's `.claude/playbook.json`, which people commit and edit.
 
 The database is the truth. After each commit, the file is written from it. If the file has changed (git pull, a hand
-edit), it is merged first. A file that came with a clone is somebody else's text. It is merged only after the user, or
+edit), it is merged first. A version that git has is merged, too, but left as it is: git could else refuse to replace
+it. A file that came with a clone is somebody else's text. It is merged only after the user, or
 the calling program, has accepted this very file. A linked worktree has the consent of its repository. A project without
 a folder on this machine has no mirror.
 """
@@ -76,18 +77,20 @@ def _state_of(project: Project) -> tuple[str, bool]:
     return mirrored, not (has_consent and mirrored in ("on", "found"))
 
 
-def sync(project: Project) -> Synced:
-    """Merge the changes in an active mirror, and write the mirror if it is behind the database. A file that can't be
-    merged is left alone or moved aside, and the notes say so."""
+def sync(project: Project, *, always: bool = False) -> Synced:
+    """Merge the changes in an active mirror. Write the mirror if the playbook or the user has changed it and it isn't
+    in git's way, or *always*. A file that can't be merged is left alone or moved aside, and the notes say so."""
     mirrored, needs_consent = _state_of(project)
     if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
         return Synced()
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
 
-    under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
+    if problem := git.conflict(project.mirror_path):
+        return Synced(notes=(problem,))
+    under_way = projects.operation_under_way(projects.folder_of_mirror(project.mirror_path))
     if under_way is not None:  # the file isn't anybody's playbook yet
         return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
-    return _sync(project, project.mirror_path, make=mirrored == "on")
+    return _sync(project, project.mirror_path, make=mirrored == "on", always=always)
 
 
 @contextlib.contextmanager
@@ -173,7 +176,7 @@ def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
         _trust(project)
     with project.store.write(project.key) as book:
         book.set_mirror_state("on" if on else "off")
-    return sync(project)
+    return sync(project, always=on)
 
 
 def write(project: Project) -> Synced:
@@ -182,7 +185,7 @@ def write(project: Project) -> Synced:
         return Synced()
     if state(project) == "undecided":
         _trust(project)
-    return _sync(project, project.mirror_path, make=True, insist=True)
+    return _sync(project, project.mirror_path, make=True, always=True, insist=True)
 
 
 def _lines(project: Project) -> list[str]:
@@ -199,7 +202,9 @@ def _lines(project: Project) -> list[str]:
     return lines
 
 
-def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> Synced:
+def _sync(project: Project, path: str, *, make: bool, always: bool, insist: bool = False) -> Synced:
+    from playbook_db.services.sharing import git
+
     notes: list[str] = []
     result: RevisionResult | None = None
     try:
@@ -212,12 +217,19 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
                     break
                 with project.store.read(project.key) as book:
                     known, revision = book.mirror(path) or _UNKNOWN, book.revision
-                if data is not None and known.sha256 != _digest(data):
-                    merged = _merge(project, path, data, insist=insist)
+                is_same, is_new = known.revision == revision, data is not None and known.sha256 != _digest(data)
+                if data is not None and is_same and not is_new and not always:
+                    _note(project, path, known, known)
+                    break
+                stays = not always and git.keeps(path, data, is_changed_here=not (is_same or is_new))
+                if data is not None and is_new:
+                    merged = _merge(project, path, data, insist=insist, stays=stays)
                     result, known = merged.result or result, _UNKNOWN
                     notes += merged.notes
-                elif data is not None and known.revision == revision:
-                    _note(project, path, known, known)
+                    revision = (merged.result and merged.result.revision) or revision
+                if stays and data is not None:
+                    _note(project, path, Mirror(revision or None, _digest(data)), known)
+                if stays:
                     break
                 if _write_file(project, path, data, known, make=make):
                     break
@@ -227,12 +239,13 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
 
 
 @retry_on_conflict
-def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
-    """Merge *data*, the content of the file, into the playbook. Move a damaged file aside."""
+def _merge(project: Project, path: str, data: bytes, *, insist: bool, stays: bool) -> Synced:
+    """Merge *data*, the content of the file, into the playbook. Move a damaged file aside, unless the file *stays* as
+    it is."""
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:
-        if not insist and (not error.damaged or error.in_git_merge):  # it may still be of use to somebody
+        if stays or (not insist and (not error.damaged or error.in_git_merge)):  # it may still be of use to somebody
             raise
         aside = _free_path(path, "damaged")
         os.rename(os.path.realpath(path), aside)  # so that it is no longer the mirror
@@ -245,9 +258,7 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     notes = [*result.notes]
-    if reading.has_other_format:
-        notes.append(f"{path} has another format; it is rewritten in the usual format")
-    if result.extras or reading.warnings:
+    if (result.extras or reading.warnings) and not stays:
         notes.append(f"{path} is rewritten without that; the old file is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
 
@@ -302,9 +313,12 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     with project.store.read(project.key) as book:
         if book.named_by(theirs.header):
             return None
+        known = book.mirror(path)
         versions = git.MirrorVersions(path, lambda times: list_queries.known_times(book, times), size_bytes=len(data))
     behind = versions.behind(data, "HEAD", before_rebase=True)
     common = versions.common(behind & versions.lineage.taken_in())
+    if common is None and known is not None and _digest(head := git.in_head(path)) == known.sha256:
+        common = playbook_file.decode(head, source=path).playbook  # edited by hand since the checkout
     return (0, common) if common else None
 
 

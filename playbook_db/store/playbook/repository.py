@@ -73,6 +73,10 @@ WHERE p.mirror IN ('on', 'found') AND NOT {hook_queries.IS_IGNORED}
 """)
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
+_WORDINGS = sql("""
+SELECT k.name, c.text FROM changes AS c JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.text IS NOT NULL
+""")
 _MIRROR = sql("""
 SELECT revision, sha256, size_bytes, mtime_ns FROM mirrors WHERE playbook_id = :playbook_id AND path = :path
 """)
@@ -313,6 +317,10 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def created_in(self) -> dict[str, int]:
         """Return the revision that added each live or retired point, by name."""
         return dict(self._execute(_CREATED_IN).all())
+
+    def wordings(self) -> set[tuple[str, str]]:
+        """Return the names of all points, each with every text that the point has had."""
+        return {(name, text) for name, text in self._execute(_WORDINGS)}
 
     def search(self, question: str) -> Searched:
         """Return the live points that match *question*, best first."""
