@@ -234,7 +234,7 @@ def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: P
 
     with (
         pytest.raises(ProjectError, match=r"doesn't look like a project.*--project DIR mcp"),
-        served.opened(reads=None),
+        served.opened(only_reads=False),
     ):
         raise AssertionError
     assert playbook("project", "list", "--json").json == []

@@ -21,7 +21,7 @@ STARTERS = {
     ("llm/claude_cli.py", "_run"),  # the client
     ("claude_code/setup/doctor.py", "_interpreter"),  # the user's Python, and that of the hooks and of the worker
     ("claude_code/setup/doctor.py", "_worker"),
-    ("claude_code/setup/trial.py", "run"),
+    ("claude_code/setup/trial.py", "_try"),
     ("__main__.py", "run"),  # itself, with paths in UTF-8
     ("claude_code/hooks/hook_runner.py", "run"),  # the same
     ("claude_code/plugin_env.py", "_find_python"),

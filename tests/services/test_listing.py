@@ -165,38 +165,6 @@ def test_the_pages_of_a_list_hold_each_point_once(project: Project, state: State
     assert read(project, state=state, order=order, page=99, rows=2) == whole[(len(whole) - 1) // 2 * 2 :]
 
 
-@pytest.mark.sqlite
-def test_what_sessions_are_shown_first_costs_the_same_in_a_playbook_of_any_size(project: Project) -> None:
-    """As no other point is looked at than those on the page."""
-    costs = []
-    for size in (60, 1500):
-        entries = [an_entry(f"pat-{number:05d}", f"{size} {number}") for number in range(size)]
-        data = json.dumps(a_flat_dict(*entries)).encode()
-        import_export.import_playbook(project, playbook_file.decode(data, source="a test"), source="a test")
-        costs.append(_steps(project))
-
-    assert costs[1] < 1.3 * costs[0]
-
-
-def _steps(project: Project) -> int:
-    """What a page costs, in steps of SQLite's machine; its caches are warm."""
-    steps = [0]
-
-    def count() -> int:
-        steps[0] += 1
-        return 0
-
-    with project.store.snapshot() as connection:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-    listing.read(project, page_rows=50)
-    driver.set_progress_handler(count, STEPS)
-    listing.read(project, page_rows=50)
-    driver.set_progress_handler(None, 0)
-    assert steps[0]
-    return steps[0]
-
-
 def test_a_search_reads_no_marks_but_those_of_its_answers(filled: Project) -> None:
     """To read those of a large playbook's other points would take longer than the search."""
     with filled.store.read(filled.key) as book:

@@ -287,6 +287,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     (folder / "playbook-20261103T000000Z.daily.db").write_bytes(b"later")
     (folder / "playbook-20261101T000000Z.db").write_bytes(b"one")
 
+    project.store.tidy()  # which stores figures for the planner
     file = _gather(project).file
 
     project.store.tidy()
