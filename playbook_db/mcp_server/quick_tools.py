@@ -59,9 +59,10 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
 
 def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
     def query(book: Book) -> tuple[str, list[str]] | None:
-        match, life = list_queries.find_point(book, name), log_queries.life(book, name)
-        if match is None or life is None:
+        match = list_queries.find_point(book, name)
+        if match is None:
             return None
+        life = log_queries.life(book, match.point.id)
         return answers.life_answer(match.point, match.retired and match.retired.revision, life), [name]
 
     from playbook_db.store.queries import log_queries

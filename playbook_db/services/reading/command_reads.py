@@ -78,12 +78,12 @@ def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifesp
     PointNotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
-        if span := list_queries.lifespan(book, name):
-            from playbook_db.store.queries import log_queries
+        number, span = list_queries.point_id(book, name), list_queries.lifespan(book, name)
+        if number is None or span is None:
+            raise list_queries.no_such_point(book, name)
+        from playbook_db.store.queries import log_queries
 
-            if life := log_queries.life(book, name):
-                return life, span, log_queries.use_by_event(book, name)
-        raise list_queries.no_such_point(book, name)
+        return log_queries.life(book, number), span, log_queries.use_by_event(book, name)
 
     return file_first.read(source, query, sync=False)
 
