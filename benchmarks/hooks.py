@@ -73,7 +73,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
                 reminders,
                 (
                     "each but the second shows points and records that, where there are any",
-                    "a file: the first call on it, without the shell; it should take at most 2.0x",
+                    "a file: the first call on it, without the shell; like each hook, it should take at most 3x",
                     f"the prompts have {len(_PROMPT.split())} words",
                 ),
             ),

@@ -1,4 +1,4 @@
-"""A playbook that has been voted on for years: the rows that its sessions would have left, without our planning."""
+"""A playbook that has been voted on for years: the rows that its sessions would have left."""
 
 import json
 import random

@@ -8,18 +8,17 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import samples, sandbox
+from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, times
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.services.reading import listing
 from playbook_db.store.playbook.repository import RevisionResult
 
 _ROUNDS = 31
 _AIMS = {
-    "vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "restore": "5x", "add": "5x",
-    "add, in words that many points have": "5x", "a batch with ADD": "5x", "search": "5x",
+    "vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "search": "5x",
 }  # fmt: skip
+_COMPARES_ALL = "compares all texts"
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
@@ -36,7 +35,13 @@ def run(folder: Path, *, quick: bool) -> Figures:
         works = [partial(_changed, change, project) for change in changes.values() for project in projects]
         taken = alternate(*works, rounds=2 if quick else _ROUNDS, clock=time.process_time)
     rows = [
-        (name, milliseconds(small), milliseconds(large), times(median(large) / median(small)), _AIMS[name])
+        (
+            name,
+            milliseconds(small),
+            milliseconds(large),
+            times(median(large) / median(small)),
+            _AIMS.get(name, _COMPARES_ALL),
+        )
         for name, small, large in zip(changes, taken[::2], taken[1::2], strict=True)
     ]
     columns = ("", *(f"{points:,} points" for points in sizes), "ratio", "aim")
@@ -48,7 +53,6 @@ def _changes() -> dict[str, Callable[[Project], bool]]:
     """Changes, each of which a playbook can take again and again when they come in this order; each tells whether it
     did something."""
     numbers, sections = itertools.count(), itertools.cycle(("oth", "oth", "pat", "pat"))  # one after the other in both
-    in_common_words = samples.texts(seed=1)
     changes: dict[str, Callable[[Project], RevisionResult]] = {
         "vote": lambda project: edit.vote(project, "pat-005", "helpful"),
         "edit": lambda project: edit.edit(project, "pat-010", text=f"{next(numbers)}: a text of some length"),
@@ -56,9 +60,6 @@ def _changes() -> dict[str, Callable[[Project], bool]]:
         "retire": lambda project: edit.retire(project, "pat-020"),
         "restore": lambda project: edit.restore(project, "pat-020"),
         "add": lambda project: edit.add(project, f"{next(numbers)}: a text of some length"),
-        "add, in words that many points have": lambda project: edit.add(
-            project, next(in_common_words).partition(" ")[2]
-        ),
         "a batch with ADD": lambda project: edit.apply_batch(
             project,
             [
@@ -68,8 +69,12 @@ def _changes() -> dict[str, Callable[[Project], bool]]:
             origin="benchmark",
         ),
     }
-    searched = {"search": lambda project: bool(listing.search(project, "17: migration and rollback").points)}
-    return {name: partial(_is_kept, change) for name, change in changes.items()} | searched
+    return {name: partial(_is_kept, change) for name, change in changes.items()} | {"search": _finds}
+
+
+def _finds(project: Project) -> bool:
+    with project.store.read(project.key) as book:
+        return bool(book.search("17: migration and rollback").points)
 
 
 def _is_kept(change: Callable[[Project], RevisionResult], project: Project) -> bool:

@@ -31,7 +31,10 @@ _COMMANDS = (
     "sql QUERY", "sessions", "review", "config", "project list", "backup --list", "db path", "show nothing",
     "vote nothing helpful", "at nothing", "textconv nothing", "db check", "mcp",
 )  # fmt: skip
-_FILES = {"small": 4, "44kB": 56}  # functions of a file that a session reads
+_FILES = {  # that a session reads: their functions, and how many
+    "small": ("count_item", 4), "44kB": ("count_item", 56), "small-named": ("named", 4), "44kB-named": ("named", 56),
+}  # fmt: skip
+_NAMED = 6  # points that name a function of the last two files
 _HOOKS: Mapping[str, Callable[[str, Path], Mapping[str, Any]]] = {
     "inject": lambda session, _: session_start(session),
     "enqueue": lambda session, _: session_end(session),
@@ -40,10 +43,12 @@ _HOOKS: Mapping[str, Callable[[str, Path], Mapping[str, Any]]] = {
     "tool gone": lambda session, folder: reading(session, folder, place="src/gone.py"),
     "tool small": lambda session, folder: reading(session, folder, place="src/small.py"),
     "tool 44kB": lambda session, folder: reading(session, folder, place="src/44kB.py"),
+    "tool small-named": lambda session, folder: reading(session, folder, place="src/small-named.py"),
+    "tool 44kB-named": lambda session, folder: reading(session, folder, place="src/44kB-named.py"),
 }
 _AIMS = {
     **{command: aim for commands, aim in cli.AIMS for command in commands},
-    "inject": 2.1, "enqueue": 2.0, "remind": 2.1,
+    "inject": 3.0, "enqueue": 3.0, "remind": 3.0,
 }  # fmt: skip
 _WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
 _HANDSHAKE = (
@@ -72,8 +77,11 @@ _FILL = """
 import sys
 from pathlib import Path
 from benchmarks import sandbox
+from playbook_db.services.playbook import edit
 with sandbox.opened(Path(sys.argv[1])) as (_, project):
     sandbox.fill(project, int(sys.argv[2]))
+    for number in range(int(sys.argv[3])):
+        edit.add(project, f"Keep `named_{number}` free of side effects: the nightly export calls it twice.")
 """
 
 
@@ -88,7 +96,7 @@ def main() -> int:
         with checkout(given.commit, Path(folder, "old")) as old:
             rows = [_row(name, bare, *counts) for name, *counts in _compared(Path(folder), old, given.commands)]
     notes = (
-        f"one process each, {POINTS} points, start to end; over {LIMIT:g}x is marked",
+        f"one process each, {POINTS + _NAMED} points, start to end; over {LIMIT:g}x is marked",
         f"bare: {_PYTHON} -I -S -c pass, {bare / 1e6:,.1f} million",
     )
     columns = ("", given.commit, "now", "ratio", "/ bare", "aim, CPU time", "")
@@ -126,12 +134,14 @@ def _compared(folder: Path, old: Path, chosen: Sequence[str]) -> list[tuple[str,
 def home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
     """A home with a playbook made by the code in *root*, and its processes' variables."""
     environment = {**sandbox.environment(folder), "PYTHONPATH": str(root), "PYTHONHASHSEED": "0", "TERM": "dumb"}
-    subprocess.run([sys.executable, "-c", _FILL, str(folder), str(POINTS)], cwd=root, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", _FILL, str(folder), str(POINTS), str(_NAMED)], cwd=root, env=environment, check=True
+    )
     (folder / "home" / ".claude" / "playbook").mkdir(parents=True, exist_ok=True)
     (folder / "home" / ".claude" / "playbook" / "worker.lock").touch()  # inject starts no worker then
     (sandbox.project_folder(folder) / "src").mkdir(exist_ok=True)
-    for name, functions in _FILES.items():
-        text = "".join(f"def count_item_{number}(items):\n{_BODY}" for number in range(functions))
+    for name, (function, count) in _FILES.items():
+        text = "".join(f"def {function}_{number}(items):\n{_BODY}" for number in range(count))
         (sandbox.project_folder(folder) / "src" / f"{name}.py").write_text(text)
     return folder, environment
 

@@ -7,7 +7,7 @@ _above = __file__.rsplit("/", 2)[0]
 sys.path.append(_above[: -len("/playbook_db")] if _above.endswith("/playbook_db") else _above)
 try:
     from playbook_db.claude_code.hooks.inject import main
-except Exception:  # a Python older than 3.8, or half an installation; `playbook doctor` tells which
+except Exception:  # a Python older than 3.9, or half an installation; `playbook doctor` tells which
     sys.stdout.write("{}\n")
 else:
     main()

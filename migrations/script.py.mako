@@ -7,9 +7,6 @@ revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
-# The oldest program that may still write to the database, named by its newest migration. First expand, and contract two
-# releases later. In a file, that program must have the same views and triggers.
-oldest_program = ${repr(up_revision)}
 
 
 def upgrade() -> None:

@@ -230,18 +230,14 @@ class ConsentError(NoModelError):
 
     def __init__(self, folder: str, names: "list[str]") -> None:
         super().__init__(
-            f"The settings of {folder} set {', '.join(names)}: your key and the project's transcripts would go to a "
-            "place that the project chose. Nothing is learned from the project until you decide.",
-            Remedy(
-                "To use the project's values: {}. To use your own: {}",
-                ("project", "trust"),
-                ("project", "trust", "--off"),
-            ),
+            f"The settings of {folder} set {', '.join(names)}, so your key and the project's transcripts may go to a "
+            "place that the project chose. Nothing is learned from the project until you trust it.",
+            Remedy("To see the values and decide: {}", ("project", "trust")),
         )
 
 
-class WithheldError(NoModelError):
-    """A session started the worker, and its project hides values of the user's that are needed."""
+class OtherProjectError(NoModelError):
+    """A session started the worker for its own project alone, since that project hides the user's values."""
 
 
 class PatternError(PlaybookError):

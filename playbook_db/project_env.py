@@ -1,9 +1,11 @@
-"""Deciding which of the environment variables that a project sets may be used. For some, the user must consent.
+"""The environment variables that a project sets. They decide who gets transcripts only if the user trusts the project.
 
 Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` (also the local file of
-the main worktree) to hooks. This `env` overrides the user's settings and the shell (seen with version 2.1.329). The
-values are used for the project's own jobs only. Variables that would send transcripts or playbooks elsewhere are used
-only if the project also sets a key, or the user agreed to their exact values. Standard library only.
+the main worktree) to hooks. This `env` overrides the user's settings and the shell (seen with version 2.1.329). If a
+project sets keys or addresses, nothing is learned from it until the user trusts these values. A worker that a session
+of such a project started does no other project's jobs, since the user's own values may be hidden.
+
+For the hooks, too: standard library only.
 """
 
 import os
@@ -12,26 +14,24 @@ from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-_NOT_AWAITED = (DATABASE,)  # jobs don't wait for consent to these, but use the user's own values
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first one that is set counts
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_WAYS = (  # these decide who gets a transcript; compared in capitals
-    *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
-    "ALL_PROXY",
+_DECIDING = (  # first letters of the variables that decide who gets a transcript, in capitals
+    "ANTHROPIC_", "AGENTIC_CONTEXT_", "CLAUDE_CODE_USE_", DATABASE, "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY",
+    "HTTP_PROXY", "ALL_PROXY",
 )  # fmt: skip
 _HARMLESS = (
     "AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL",
     "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_FABLE_MODEL", "AGENTIC_CONTEXT_TIMEOUT_S",
-    "PLAYBOOK_PRICE_PER_MTOK",
+    "AGENTIC_CONTEXT_DEDUP_THRESHOLD", "PLAYBOOK_PRICE_PER_MTOK",
 )  # fmt: skip
 _IN_SESSION = "CLAUDECODE"  # Claude Code sets it for all its processes
 _OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of variables that this package reads
-_WITHHELD = "PLAYBOOK_WITHHELD"  # the names of variables whose own values the session's project hides
+_ONLY = "PLAYBOOK_ONLY_PROJECT"  # the folder whose jobs alone a worker does
 
 
 def project_variables(folder: str) -> "dict[str, str]":
@@ -59,29 +59,25 @@ def apply_user_settings() -> None:
 
 
 def questions(folder: str) -> "dict[str, str]":
-    """Return the project's variables that need the user's consent."""
+    """Return the project's variables that need the user's trust."""
     variables = project_variables(folder)
-    has_key = _has_key(variables)
-    return {
-        name: value
-        for name, value in variables.items()
-        if value.strip() and (name in _NOT_AWAITED or (_takes_elsewhere(name) and not has_key))
-    }
+    return {name: value for name, value in variables.items() if value.strip() and _takes_elsewhere(name)}
+
+
+def untrusted(folder: str) -> "list[str]":
+    """Return the names of the project's variables because of which nothing is learned from it."""
+    names = list(questions(folder))
+    return names if names and not consent(folder) else []
 
 
 def consent(folder: str) -> "bool | None":
-    """Return the user's answer to what `questions` returns now, or None if there is no answer."""
+    """Return whether the user trusts what `questions` returns now, or None if there is no answer."""
     record = _read_record(folder)
     return record.get("agreed") if record.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
-def is_recorded(folder: str) -> bool:
-    """Return whether the user was shown what `questions` returns now."""
-    return _read_record(folder).get("values") == _digest(folder)
-
-
-def record_consent(folder: str, *, agreed: "bool | None") -> None:
-    """Store the user's answer to `questions`. None: the questions were only shown. Raises OSError."""
+def record_consent(folder: str, *, agreed: bool) -> None:
+    """Store the user's answer to `questions`. Raises OSError."""
     import json
 
     from playbook_db import files
@@ -93,20 +89,17 @@ def record_consent(folder: str, *, agreed: "bool | None") -> None:
     files.replace_file(path, json.dumps(record).encode("ascii"), mode=0o600, temporary=temporary)
 
 
-def user_environment(folder: str) -> "dict[str, str]":
-    """Return the environment of this session in *folder* without the project's variables.
-
-    Values from the user's settings are restored. Values from the shell are unknown here. PLAYBOOK_WITHHELD names them.
-    """
-    variables, user_variables = project_variables(folder), env_of(_users_file()) or {}
+def worker_environment(folder: str) -> "dict[str, str]":
+    """Return the environment for a worker that a session in *folder* starts: the session's without the project's
+    variables. If they hide values that learning needs, the worker does the project's own jobs alone."""
+    variables = project_variables(folder)
     environ = {name: value for name, value in os.environ.items() if variables.get(name) != value}
-    removed = os.environ.keys() - environ.keys()
-    environ.update({name: user_variables[name] for name in removed & user_variables.keys()})
-    withheld = sorted(name for name in removed - user_variables.keys() if name in KEYS or name.upper() in _WAYS)
-    if withheld:
-        environ[_WITHHELD] = " ".join(withheld)
-    if DATABASE in removed and consent(folder):
-        environ[DATABASE] = variables[DATABASE]
+    if any(_takes_elsewhere(name) or name in _HARMLESS for name in variables):
+        environ[_ONLY] = folder
+    if DATABASE in variables:
+        environ[DATABASE] = database_url(folder)
+    if BUDGET in variables and (budget := (env_of(_users_file()) or {}).get(BUDGET)):
+        environ[BUDGET] = budget
     environ.pop(_IN_SESSION, None)
     return environ
 
@@ -114,35 +107,27 @@ def user_environment(folder: str) -> "dict[str, str]":
 def job_environment(folder: str) -> "dict[str, str]":
     """Return the environment in which a model is asked about the project in *folder*.
 
-    Raises ConsentError if the user must decide first, WithheldError if a needed value of the user is unknown.
+    Raises ConsentError if the user must trust the project first, OtherProjectError if this worker is another project's.
     """
     from playbook_db import errors  # late: no hook asks a model
 
-    environ = user_environment(folder) if _IN_SESSION in os.environ else dict(os.environ)
+    if names := untrusted(folder):
+        raise errors.ConsentError(folder, names)
+    environ = dict(os.environ)
+    only = environ.get(_ONLY, folder)
+    if only != folder and projects.project_key(only) != projects.project_key(folder):
+        raise errors.OtherProjectError(
+            f"A session in {only} started this worker, and that project's settings hide your own keys or addresses. "
+            "The work continues when a session in another project starts a worker."
+        )
     variables = project_variables(folder)
-    pending = [
-        name for name, value in questions(folder).items() if name not in _NOT_AWAITED and environ.get(name) != value
-    ]
-    agreed = consent(folder) if pending else None
-    if pending and agreed is None:
-        raise errors.ConsentError(folder, pending)
-    names = {name for name in variables if name in KEYS or name in _HARMLESS}
-    if _has_key(variables):
+    if any(variables.get(name, "").strip() for name in KEYS):
         if any(variables.get(name, "").strip() for name in _URLS):  # the user's keys don't go there
             for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
                 environ.pop(name, None)
-            names.update(_URLS)
         environ["AGENTIC_CONTEXT_BACKEND"] = "api"
-    if agreed:
-        names.update(variables.keys() - {DATABASE, BUDGET})
-    environ.update({name: value for name, value in variables.items() if name in names})
-    withheld = environ.pop(_WITHHELD, "").split()
-    if missing := [name for name in withheld if name not in environ and not (agreed is False and name in pending)]:
-        raise errors.WithheldError(
-            f"A session started this worker in a project that sets {', '.join(missing)}, which hides your own values "
-            "of these variables. The work continues when a session in another project starts a worker."
-        )
-    return environ
+    used = variables.keys() - {DATABASE}
+    return {**environ, **{name: variables[name] for name in used if _takes_elsewhere(name) or name in _HARMLESS}}
 
 
 def database_url(folder: str) -> str:
@@ -154,11 +139,7 @@ def database_url(folder: str) -> str:
 
 
 def _takes_elsewhere(name: str) -> bool:
-    return name == DATABASE or name.upper() in _WAYS
-
-
-def _has_key(variables: "Mapping[str, str]") -> bool:
-    return any(variables.get(name, "").strip() for name in KEYS)
+    return name.upper().startswith(_DECIDING) and name.upper() not in _HARMLESS
 
 
 def _its_files(folder: str) -> "list[str]":

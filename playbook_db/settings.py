@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file, so that a hostile file doesn't fill the memory
 LOCK_WAIT_S = 30.0  # a writer waits so long for the database
 QUERY_TIMEOUT_S = 60.0  # a query of the user may take so long in SQLite
-COLLECT_AFTER = 100_000  # new objects before Python collects garbage
 MAX_ACTOR_LENGTH = 200  # characters
 _LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of libpq's connection strings
 MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/

@@ -18,6 +18,7 @@ from benchmarks.end_to_end.questions import following
 from benchmarks.end_to_end.sde_bench import CorpusError, Task
 from benchmarks.end_to_end.trial import Plan, Result
 from benchmarks.figures import show
+from tests import marking
 from tests.client.conftest import installed
 from tests.client.harness import is_turn
 from tests.client.install import VERSION
@@ -179,6 +180,8 @@ class _People:
         text = question.read_text("utf-8")
         if not self.answered:
             return "I have no idea."
+        if marking.is_asked(text):
+            return marking.marks(text)
         if question.parents[2].name == "learn":
             return _reflection(self._tasks, text) if "bullet_tags" in text else _curation(self._tasks, text)
         (task,) = [task for task in self._tasks if task.bug_report in text]
@@ -201,6 +204,8 @@ def test_people_can_answer_in_place_of_a_model(corpus: Path, tmp_path: Path) -> 
     solved = dict(re.findall(r"(?m)^(none|placebo|playbook|own points) +3 of 3 +(\d)", out))
     assert solved == {"none": "0", "placebo": "0", "playbook": "3", "own points": "3"}
     assert "playbook - placebo: +3 -0 of 3, exact McNemar p = 0.25" in out
+    read = tmp_path / "trial" / "act" / "world" / "project"  # the hooks look for names in the files
+    assert all((read / task.module).exists() for task in sde_bench.read(corpus))
 
 
 def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from benchmarks.torture import (
     attacks,
     backups,
     damage,
-    full_disk,
     git_baits,
     hooks,
     kills,
@@ -113,14 +112,3 @@ def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path
 
     assert found.backups >= 2
     assert found.revisions == 1 + 3 * 5
-
-
-def test_on_a_full_disk_each_session_is_learned_from_once_or_told_that_it_may_not_be(tmp_path: Path) -> None:
-    """Full from the install, the first start or the first end on, with some sessions killed."""
-    found = full_disk.run(tmp_path, lives=4, seed=11)
-    if not found.lives:
-        pytest.skip("NOT HERE: nothing can be mounted here, so no disk can be filled")
-
-    assert (found.lives, set(found.full_from.values())) == (4, {1})
-    assert found.learned > found.killed > 0
-    assert found.told

@@ -95,7 +95,8 @@ class Arms:
         path = self._folder / "told.json"
         if not path.exists():
             new = path.with_suffix(".new")
-            new.write_text(json.dumps(_told(self._folder / "world", self.tasks, playbooks), indent=1), "utf-8")
+            built = [(task, self._repository(task)) for task in self.tasks]
+            new.write_text(json.dumps(_told(self._folder / "world", built, playbooks), indent=1), "utf-8")
             new.rename(path)
         told = json.loads(path.read_text("utf-8"))
         for arm, folder in self._folders.items():
@@ -152,8 +153,8 @@ class Arms:
             return visible, visible and trial.passes(task.checks, project)
 
 
-def _told(folder: Path, tasks: Sequence[Task], playbooks: Sequence[str]) -> dict[str, Told]:
-    """What the hooks print in a session of each task, with the points of all *playbooks*."""
+def _told(folder: Path, built: Sequence[tuple[Task, Path]], playbooks: Sequence[str]) -> dict[str, Told]:
+    """What the hooks print in a session of each task in its repository, with the points of all *playbooks*."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     playing.lay_out(sandbox.project_folder(folder), {})
@@ -165,11 +166,12 @@ def _told(folder: Path, tasks: Sequence[Task], playbooks: Sequence[str]) -> dict
         client = Client(
             sandbox.project_folder(folder), Path(sandbox.database_path(folder)), folder / "home", is_patient=True
         )
-        return {task.id: _in_session(client, task) for task in tasks}
+        return {task.id: _in_session(client, task, repository) for task, repository in built}
 
 
-def _in_session(client: Client, task: Task) -> Told:
-    """What the hooks print in one session with the bug report of *task*, which reads its module."""
+def _in_session(client: Client, task: Task, repository: Path) -> Told:
+    """What the hooks print in one session with the bug report of *task*, which reads its module in *repository*."""
+    shutil.copytree(repository, client.folder, dirs_exist_ok=True)
     session = {"session_id": f"act-{task.id}"}
     start = client.inject(client.start(**session), argument="/bin/true")
     prompt = client.remind(client.prompt(task.bug_report, **session))

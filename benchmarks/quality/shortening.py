@@ -14,7 +14,7 @@ from benchmarks.figures import Figures
 from benchmarks.quality import held_out_tools, known_tools
 from benchmarks.quality.tool_output import PLACES, Case, Kind, cases
 from playbook_db.claude_code.transcripts.condensing import RESULT_LIMIT, condense, cut_middle
-from playbook_db.claude_code.transcripts.transcript import Part
+from playbook_db.claude_code.transcripts.parts import Part
 
 _SIZES = {1_000: 8, 10_000: 8, 100_000: 8, 1_000_000: 2, 5_000_000: 1}  # characters, seeds of each
 _QUICK = {1_000: 2, 10_000: 2, 100_000: 1}

@@ -14,7 +14,6 @@ from benchmarks.torture import (
     attacks,
     backups,
     damage,
-    full_disk,
     git_baits,
     hooks,
     kills,
@@ -29,7 +28,6 @@ from benchmarks.torture import (
 KINDS = (
     "attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "team", "damage", "backups",
     "git",
-    "full_disk",
 )  # fmt: skip
 
 
@@ -55,7 +53,6 @@ def main() -> int:
     parser.add_argument("--restarts", type=int, default=20, metavar="N", help="of a team's server (default: 20)")
     parser.add_argument("--sessions", type=int, default=40, metavar="N", help="of each of 4 members (default: 40)")
     parser.add_argument("--damages", type=int, default=500, metavar="N", help="files to repair (default: 500)")
-    parser.add_argument("--lives", type=int, default=60, metavar="N", help="on a full disk (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
     if set(given.kinds) - set(KINDS):
@@ -72,7 +69,6 @@ def main() -> int:
         ("team", "", _team(_or(given.kills, 100), given.restarts, given.sessions, given.seed)),
         ("backups", "", lambda folder: backups.run(folder, writers=8, rounds=4 * given.rounds, seed=given.seed)),
         ("git", "", git_baits.run),
-        ("full_disk", "", lambda folder: full_disk.run(folder, lives=given.lives, seed=given.seed)),
         ("damage", "", lambda folder: damage.run(folder, count=given.damages, seed=given.seed)),
     ]
     broken = [

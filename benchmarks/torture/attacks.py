@@ -129,7 +129,7 @@ def _url_with_a_password(life: Life) -> str:
 def _hook_with_a_key(life: Life) -> str:
     life.command("add", "a point")
     life.hook("enqueue", worker=f"/nowhere/{KEY}", ANTHROPIC_API_KEY=KEY)
-    shutil.rmtree(life.data / "spool", ignore_errors=True)  # with the reserve in it
+    shutil.rmtree(life.data / "spool", ignore_errors=True)
     (life.data / "spool").touch()
     life.database.write_bytes(b"no database" * 1000)
     life.hook("enqueue", project=life.project(KEY), ANTHROPIC_API_KEY=KEY)
@@ -216,6 +216,8 @@ def _address_of_a_project(life: Life) -> str:
         while not _is_idle(life, 2) and time.monotonic() < end:
             time.sleep(0.1)
         promise(_is_idle(life, 2), f"the worker isn't through: {life.rows('SELECT state, error FROM jobs')}")
+        promise(not users.requests and not gateway.requests, "somebody was asked while the user's values are hidden")
+        life.command("work", project=other, ANTHROPIC_API_KEY=KEY, **user)
         said = "".join(request.said for request in users.messages())
         promise("said in other" in said and "said in mine" not in said, "the user's address got what it shouldn't")
         promise(not gateway.requests, "the project's address was asked before the user agreed")

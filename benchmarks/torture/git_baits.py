@@ -21,7 +21,7 @@ from playbook_db.services.sharing import git
 
 _PATIENCE_S = 60.0
 MIRROR = ".claude/playbook.json"
-_ASKED = ("cat-file", "check-attr", "config", "ls-files", "reflog", "remote", "rev-list", "rev-parse")  # of git, by us
+_ASKED = ("cat-file", "config", "ls-files", "reflog", "remote", "rev-list", "rev-parse")  # of git, by us
 _EVENTS = (
     "post-checkout", "post-commit", "post-index-change", "post-command", "pre-auto-gc", "pre-command", "pre-commit",
     "reference-transaction",
@@ -218,7 +218,7 @@ def ask_all(folder: Path) -> None:
             with suppress(GitError):
                 ask(here, share=share)
             with suppress(GitError):
-                git.setup_problem(here)
+                git.is_tracked(here, MIRROR)
     git.remote_url(here)
     git.operation_under_way(here)
     versions = git.MirrorVersions(str(folder / MIRROR), lambda _: times, size_bytes=len(data))

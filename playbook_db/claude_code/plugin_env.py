@@ -30,11 +30,11 @@ _STEP_S = 900  # for one step at most
 _DEPENDENCIES = (
     "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
     "extras = told['optional-dependencies']; "
-    "print(*told['dependencies'], sep='\\n'); print(); print(*extras['mcp'], *extras['web'], sep='\\n')"
+    "print(*told['dependencies'], sep='\\n'); print(); print(*extras['web'], sep='\\n')"
 )
 _TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
-_TRIAL_OF_EXTRAS = "import mcp.server.mcpserver, jinja2, python_multipart, starlette, uvicorn"
-_WITHOUT_EXTRAS = "without_extras"  # in the state: why the MCP server and the pages aren't there
+_TRIAL_OF_EXTRAS = "import jinja2, python_multipart, starlette, uvicorn"
+_WITHOUT_EXTRAS = "without_extras"  # in the state: why the pages aren't there
 
 
 class SetupError(Exception):
@@ -45,13 +45,9 @@ def main(arguments: "Sequence[str]") -> int:
     """Set up the environment, unless it is ready or being set up, and start the worker in it. Return the exit code.
 
     With `--status` and a command, print the state of the set-up instead. The command `sessions skip` is still carried
-    out, and `mcp` runs a server that explains the state. With `--now` try again, even after a failure in the last hour.
+    out. With `--now` try again, even after a failure in the last hour.
     """
     problem = platforms.unsupported()
-    if list(arguments) == ["--status", "mcp"]:
-        from playbook_db.claude_code.setup import mcp_unready
-
-        return mcp_unready.serve(problem or f"{describe()}. Sessions that start later have them.")
     if problem:
         print(problem)  # noqa: T201 - the answer of the command
         return 1
@@ -111,7 +107,7 @@ def describe(root: str = ROOT) -> str:
     state = known.get("state")
     if is_ready(root):
         without = known.get(_WITHOUT_EXTRAS)
-        but = f", without the MCP server and the pages: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
+        but = f", without the pages: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
         return f"playbook's environment is ready: {settings.runtime_dir()}" + (but if without else "")
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":

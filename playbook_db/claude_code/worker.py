@@ -8,7 +8,6 @@ nothing is left to do, or after half an hour.
 
 import contextlib
 import functools
-import gc
 import glob
 import json
 import math
@@ -36,13 +35,13 @@ from playbook_db.errors import (
     MissingExtraError,
     ModelError,
     NoModelError,
+    OtherProjectError,
     PlaybookError,
     RefusalError,
     ServerAwayError,
     SettingError,
     TemplateError,
     TimeOverError,
-    WithheldError,
 )
 from playbook_db.files import alone
 from playbook_db.services import identity, maintenance
@@ -96,7 +95,6 @@ class WorkResult:
 
 def main() -> None:
     """Run the worker as a program. It reports problems only in its log."""
-    gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
             run(settings.database_url())
@@ -207,8 +205,7 @@ def _model(folder: str, models: _Models) -> "Model":
 
 
 def _prepare() -> None:
-    """Make the spool's reserve. Remove records of touched files from before a compaction, or of a week ago."""
-    spool.keep_reserve()
+    """Remove records of touched files from before a compaction, or of a week ago."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
@@ -348,7 +345,7 @@ def _until(error: PlaybookError) -> str | None:
         return error.until
     if isinstance(error, TimeOverError):
         return None
-    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
+    return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, OtherProjectError) else _WAIT_S)
 
 
 def _transcripts_of(path: str) -> list[str]:

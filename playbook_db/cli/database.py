@@ -82,8 +82,8 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool) -> None:
 
         repaired = repair_service.repair(database_url(), folder=project_folder())
         notify(one_line(line) for line in _repair_text(repaired))
-    if rebuild_search and not maintenance.rebuild_search(database_url()):
-        notify(["this database has no full-text index"])
+    if rebuild_search:
+        maintenance.rebuild_search(database_url())
     with busy("checking the database"):
         report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
@@ -209,6 +209,8 @@ def repair(dry_run: bool, yes: bool) -> None:
 def _repair_text(repaired: "Repaired") -> Iterator[str]:
     if repaired.has_wrong_search:
         yield f"{repaired.where}: rebuilt the full-text index; everything else is well"
+        if repaired.aside is not None:
+            yield f"the damaged file is now {repaired.aside}"
         return
     if not repaired.is_damaged:
         yield f"{repaired.where}: all is well, nothing to repair"

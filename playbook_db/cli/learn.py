@@ -351,7 +351,9 @@ def work() -> None:
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
 
-    with choose.living_in(project_env.user_environment(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
+    with choose.living_in(
+        project_env.worker_environment(project_folder()) if "CLAUDECODE" in os.environ else os.environ
+    ):
         result = worker.run(database_url())
     if wants_json():
         print_json(None if result is None else asdict(result))

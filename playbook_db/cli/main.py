@@ -1,14 +1,10 @@
 """The command `playbook`: its list of commands, each imported when it is called, and its exit codes."""
 
-import atexit
 import errno
-import gc
 import importlib
 import io
 import os
 import sys
-import threading
-from contextlib import suppress
 
 import click
 
@@ -182,7 +178,9 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     """
     ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
     if ctx.invoked_subcommand is None:
-        importlib.import_module("playbook_db.cli.look.status").print_overview()  # that module imports this one
+        from playbook_db.cli.overview import print_overview
+
+        print_overview()
         click.echo()
         formatter = ctx.make_formatter()
         cli.format_commands(ctx, formatter)
@@ -208,25 +206,19 @@ def show_help(ctx: click.Context, words: tuple[str, ...], is_whole: bool) -> Non
 
 
 def run() -> None:
-    """Run the command with the arguments of this process, and exit.
-
-    The objects that importing SQLAlchemy creates live until the end. Collecting garbage among them, and freeing them
-    one by one at exit, would take an eighth of most commands' time.
-    """
-    gc.set_threshold(settings.COLLECT_AFTER)
+    """Run the command with the arguments of this process, and exit."""
     project_env.apply_user_settings()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed byte for byte, even if it is not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape")
     if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
         Remedy.program = os.path.join(root, "bin", "playbook")
     code = main(sys.argv[1:])
-    if threading.active_count() > 1:
-        sys.exit(code)
-    atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        with suppress(OSError):  # the reader is gone, or the disk is full: main has said so
+        try:
             stream.flush()
-    os._exit(code)
+        except OSError:  # the reader is gone, or the disk is full: main has said so, and Python would say it again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 def main(arguments: list[str]) -> int:
@@ -249,7 +241,6 @@ def main(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; no change was left half done", EXIT_INTERRUPTED)
     except (_OutputClosedError, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:

@@ -68,15 +68,15 @@ def ignore(off: bool) -> None:
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Use your own values, not the project's.")
+@click.option("--off", is_flag=True, help="Don't trust the project, and don't ask again.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @as_json
 def trust(off: bool, yes: bool) -> None:
-    """Use the addresses and programs that the project sets.
+    """Learn from a project that sets keys, addresses or programs.
 
-    In its settings, a project can set a model's address, programs or a database. First you see the
-    values and are asked, because your key and transcripts go to that address. Until then, nothing is learned if the
-    project sets an address but no key. If a value changes, you are asked again. Without a terminal it needs --yes.
+    In its settings, a project can set a model's key or address, programs or a database. Until you trust the values,
+    nothing is learned from the project; its sessions wait. First you see the values and are asked, because your key and
+    transcripts go to that address. If a value changes, you are asked again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services.learning import queue
@@ -100,7 +100,7 @@ def trust(off: bool, yes: bool) -> None:
         for job in queue.list_jobs(here.store, here.key):
             if job.not_before is not None:
                 queue.retry(here.store, here.key, job.id)
-        text = f"{folder}: {', '.join(values)} {'not used' if off else 'used'} from now on"
+        text = f"{folder}: {', '.join(values)} {'not trusted' if off else 'trusted'} from now on"
         print_answer(text, project=folder, names=[*values], agreed=not off)
 
 

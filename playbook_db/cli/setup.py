@@ -7,7 +7,6 @@ import click
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import EXACTLY, as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say, wants_json
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 _ALL = "all"
 _SHOWN_POINTS = 10  # of a file that could be imported
-_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
+_MARKS = {"broken": ("BROKEN", "red"), "ok": ("ok", "green"), "note": ("note", "yellow")}
 
 
 _in_git = click.option("--git", "in_git", is_flag=True, help="Only change how git merges playbooks, not the hooks.")
@@ -61,7 +60,6 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
     guards.renew(folder)
-    spool.keep_reserve()
     if wants_json():
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
         print_json({"settings": done.path, "changed": done.changed, **record})
@@ -254,7 +252,6 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
         text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
-    spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive() and not wants_json():
         notify(["this project had sessions before; playbook can learn from them now:"])
@@ -328,7 +325,9 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 def doctor(ctx: click.Context, online: bool) -> None:
     """Test the installation, and say what is broken.
 
-    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1: something is broken.
+    It runs all four hooks, and checks their registration, the database, the queue and the worker. With --online it also
+    asks the model. First comes a verdict, then what is broken, then what works, then notes. Exit code 1: something is
+    broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 
@@ -337,6 +336,9 @@ def doctor(ctx: click.Context, online: bool) -> None:
     if wants_json():
         print_json(record)
     else:
+        counts = {state: sum(finding.state == state for finding in findings) for state in _MARKS}
+        notes = f"; {count_of(counts['note'], 'note')}" if counts["note"] else ""
+        click.echo(f"{count_of(counts['broken'], 'problem') if counts['broken'] else 'all is well'}{notes}")
         for finding in findings:
             mark, colour = _MARKS[finding.state]
             head = f"{click.style(f'{mark:<7}', fg=colour)} "

@@ -27,7 +27,6 @@ _NO_METHODS = (
     "hashCode"
 )
 _KEYWORD_SET, _BEFORE_NAMES, _NO_METHOD_SET = map(frozenset, map(str.split, (_KEYWORDS, _MODIFIERS, _NO_METHODS)))
-_OWNERS = ("class", "interface", "trait", "struct", "enum", "record", "object", "type", "module", "protocol", "actor")
 _PATH_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 _APART = {sign: " " for sign in range(128) if not chr(sign).isalnum() and chr(sign) not in "_."}
 _APART[ord("(")] = "( "
@@ -35,45 +34,33 @@ _APART[ord("(")] = "( "
 
 def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
     """Return at most MOST_NAMES names that the source *text* defines: those after a keyword such as `def` or `class`,
-    and those before a parenthesis and the brace of a body. A plain word also comes with its class, as `Worker.run`.
-    Stop as soon as *is_late* returns true."""
+    and those before a parenthesis and the brace of a body. Stop as soon as *is_late* returns true."""
     names: dict[str, None] = {}
-    owner = ""
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if len(names) >= MOST_NAMES or (number % _LINES_AT_ONCE == _LINES_AT_ONCE - 1 and is_late()):
             break
-        keyword, name = _after_keyword(line)
-        if line[:4] == "impl":  # of Rust
-            owner = _head(line.partition(" for ")[2] or line.partition(" ")[2])
+        name = _after_keyword(line)
         if not name and line.rstrip()[-1:] == "{":
             name = _before_body(line if line.strip() != "{" else lines[number - 1])
-        if keyword[:1] == "(":  # the receiver of a method in Go
-            owner = keyword.translate(_APART).split()[-1]
-        elif keyword in _OWNERS:
-            owner = name
-        elif name and line[:1] > " ":
-            owner = ""
-        if owner not in ("", name) and not _is_telling(name) and name:
-            names[f"{owner}.{name}"] = None
         if _can_count(name):
             names[name] = None
     return [*names][:MOST_NAMES]
 
 
-def _after_keyword(line: str) -> "tuple[str, str]":
-    """Return the keyword of a definition and the name after it, or two empty strings."""
+def _after_keyword(line: str) -> str:
+    """Return the name after the keyword of a definition, or `""`."""
     words = line.split(None, 6)
     for at, word in enumerate(words[:-1]):
         is_keyword = word in _KEYWORD_SET or (word == "const" and line[:1] > " ")
         if is_keyword and words[at + 1] not in _KEYWORD_SET:
             rest = " ".join(words[at + 1 :])
-            if rest[0] == "(":
-                word, _, rest = rest.partition(")")
-            return word, _head(rest.lstrip())
+            if rest[0] == "(":  # the receiver of a method in Go
+                rest = rest.partition(")")[2]
+            return _head(rest.lstrip())
         if not is_keyword and word not in _BEFORE_NAMES:
             break
-    return "", ""
+    return ""
 
 
 def _head(rest: str) -> str:
@@ -90,7 +77,7 @@ def _before_body(head: str) -> str:
 
 
 def written(text: str) -> "set[str]":
-    """Return the code words of *text*: words with `_` or inner capitals, words that fill backticks, pairs such as
+    """Return the code words of *text*: words with `_` or inner capitals, words that fill backticks, classes as in
     `Worker.run`, and `name(` for a word before a parenthesis."""
     names: set[str] = set()
     for number, part in enumerate(text.replace("::", ".").split("`")):
@@ -99,16 +86,15 @@ def written(text: str) -> "set[str]":
         for word in part.translate(_APART).split():
             *owners, name = word.strip(".(").split(".")
             names.update([each for each in (*owners, name) if _is_telling(each)])
-            if owners:
-                names.add(f"{owners[-1]}.{name}")
-            elif word[-1] == "(":
+            names.update([each for each in owners if each[:1].isupper()])
+            if word[-1] == "(" and not owners:
                 names.add(f"{name}(")
     return names
 
 
 def has(words: "Collection[str]", name: str) -> bool:
     """Return whether the code *words* have *name*. A common word only counts as `name(`."""
-    is_common = not _is_telling(name) and "." not in name and search_words.is_common(name.lower())
+    is_common = not _is_telling(name) and search_words.is_common(name.lower())
     return (name in words and not is_common) or f"{name}(" in words
 
 

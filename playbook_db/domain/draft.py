@@ -27,8 +27,6 @@ _WORDS = {
     "retire": "retired",
 }  # fmt: skip
 
-_FEW_CHANGES = 50  # if a draft has more changes, reading all points costs less than a query for each
-
 
 def summary(changes: Iterable[Change]) -> str:
     """Return the numbers of *changes* by kind, as in "2 added, 1 retired"."""
@@ -45,10 +43,10 @@ class PlaybookSource(Protocol):
     def is_users(self) -> bool: ...
     def playbook(self) -> Playbook: ...
     def live_points(self) -> Sequence[KeyPoint]: ...
+    def live_texts(self) -> Iterable[tuple[str, str]]: ...
     def live_point(self, name: str) -> KeyPoint | None: ...
     def highest_number(self, prefix: str) -> int: ...
     def last_position(self) -> int: ...
-    def points_like(self, text: str) -> Sequence[KeyPoint] | None: ...
     def names_at(self, section: str, position: int) -> Sequence[str]: ...
 
 
@@ -110,15 +108,15 @@ class Draft:
         """Return the first live point with the same normalized text as *text*, or None."""
         same = normalised(text)
         if self._texts is None:
-            is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
-            like = self._source.points_like(text) if is_asked and self._source is not None else None
-            if like is not None:
-                self._points = {**{point.name: point for point in like}, **self._points}
-                return next((point for point in self._known_points() if normalised(point.text) == same), None)
-            self._texts = Counter(normalised(point.text) for point in self.points())
+            self._texts = Counter(map(normalised, self._live_texts()))
         if not self._texts[same]:
             return None
         return next(point for point in self.points() if normalised(point.text) == same)
+
+    def _live_texts(self) -> list[str]:
+        others = self._source.live_texts() if self._source is not None and not self._has_all_points else ()
+        unread = [text for name, text in others if name not in self._points]
+        return [*unread, *(point.text for point in self._points.values() if point is not None)]
 
     def is_taken(self, section: str, position: int) -> bool:
         """Return whether a live point of *section* has this *position*."""

@@ -1,10 +1,8 @@
 """The classes that make up a playbook, and the rules for the names and texts of key points."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from playbook_db.domain.json_text import write_json
@@ -17,10 +15,6 @@ MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a longer number doesn't count
 NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
-_BETWEEN_WORDS = re.compile(r"[\x00-/:-`{-\x7f]+")
-# An ASCII word that an index stores whole, without a pair that an equal text may write as one letter ("ß", "ﬁ").
-_EXACT_WORD = re.compile("(?!.*(ss|ff|fi|fl|st))[a-z0-9]{1,64}")
-_MOST_WORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +232,3 @@ def normalised(text: str) -> str:
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
-
-
-def exact_phrases(text: str) -> list[tuple[str, ...]]:
-    """Return phrases by which an index finds every text with the same `normalised` text.
-
-    The phrases are single words, probably the rarest first, and then the longest sequence of words.
-    """
-    tokens = _BETWEEN_WORDS.split(normalised(text))
-    rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
-    words = sorted({word for row in rows for word in row}, key=lambda word: (word.isalpha(), -len(word), word))
-    return [*((word,) for word in words[:_MOST_WORDS]), max(rows, key=len, default=())]

@@ -25,7 +25,7 @@ _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a scrip
 # short prompt often has only one plain word of the point. In a longer text one or two words match by chance.
 _PROMPT, _ERROR = (0.7, 0.43, 9, 1.55), (1.5, 0.25, 5, 3.0)
 _LONG_POINT = 200  # characters; for a longer point the limit grows with the square root of its length
-FEW_TERMS = 10  # at most, in a path or a short error; the limit for these doesn't grow with a point's length
+FEW_TERMS = 10  # at most, in a short error; the limit for it doesn't grow with a point's length
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
 # All characters of ASCII but letters and digits.

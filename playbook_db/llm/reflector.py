@@ -51,12 +51,12 @@ _LESSON = {
     "text": {**_TEXT, "description": "what a later session should know: one or two sentences that stand on their own"},
     "cause": {**_TEXT, "description": "why it happened, or empty"},
     "fix": {**_TEXT, "description": "what solves or prevents it, or empty"},
-    "applies_to": {**_TEXT, "description": "the file, command or error message to which it applies, or empty"},
+    "applies_to": {**_TEXT, "description": "the file, command, error or wrong point that it is about, or empty"},
 }
 _AGAIN = {**_TEXT, "description": "the point that says the lesson already; not for a new lesson"}
 _TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED)}
 _LESSONS = {"type": "array", "items": object_schema(_LESSON, again=_AGAIN)}
-SCHEMA = object_schema({"analysis": _TEXT, "bullet_tags": _TAGS}, lessons=_LESSONS)  # an older template wants none
+SCHEMA = object_schema({"analysis": _TEXT, "bullet_tags": _TAGS, "lessons": _LESSONS})
 _LESSON_TEXTS = ("text", "cause", "fix", "applies_to")
 _BEGINNING = 80  # characters of a lesson, by which the model recognizes it
 _EXTRACTED_KEYS = ("new_key_points", "evaluations", "operations")
@@ -97,9 +97,10 @@ def reflect(
 ) -> Reflection:
     """Ask the reflector about a session. *cited* has the names of the points that the assistant cited.
 
-    *setting* may have the session's `branch` in git, and the text of the project's `instructions` files. If the
-    *playbook* has no marks, all points count as shown. *must_answer*: an object without any known key is an
-    error. *deadline* (of `time.monotonic`) is for all calls about the first piece; each other piece gets as much time.
+    *setting* may have the session's `branch` in git, its last `day`, and the text of the project's `instructions`
+    files. If the *playbook* has no marks, all points count as shown. *must_answer*: an object without any known key is
+    an error. *deadline* (of `time.monotonic`) is for all calls about the first piece; each other piece gets as much
+    time.
     Raises ModelError. Raises TemplateError if *template* has no placeholder for the transcript. Source: reflector
     specification, REQ-REFL-003 to -006 and -008.
     """
@@ -108,7 +109,7 @@ def reflect(
     values = {
         "marks": marks,
         "cited_ids": ", ".join(cited) or ("none." if had_none else _NONE_CITED),
-        "branch": " ".join(setting.get("branch", "").split()) or "unknown",
+        **{name: " ".join(setting.get(name, "").split()) or "unknown" for name in ("branch", "day")},
         "instructions": enclosed(setting.get("instructions", ""), "instruction_files") or "(There are none.)",
     }
     stable = playbook.stable_names(template)

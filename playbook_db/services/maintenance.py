@@ -144,15 +144,6 @@ def take_daily(url: str) -> Backup | None:
     return taken
 
 
-def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
-    """Return the newest backup of the database at *url*. Also return its age if the database was written to since."""
-    path = _existing(url)
-    last = next(iter(database_file.list_backups(url)), None)
-    if last is None:
-        return None, timedelta(0)
-    return last, datetime.now(UTC) - last.time if database_file.changed_at(path) > last.time else timedelta(0)
-
-
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
     """Check the backup *file*, and yield it as a candidate for `put_back`. Nothing in the database at *url* is changed.
@@ -216,14 +207,13 @@ def check_database(url: str, *, quick: bool = False) -> Report:
     return Report(where, tuple(problems), remedy if problems else None)
 
 
-def rebuild_search(url: str) -> bool:
-    """Rebuild the full-text index of the database at *url*. Return whether this SQLite can do that."""
+def rebuild_search(url: str) -> None:
+    """Rebuild the full-text index of the database at *url*. Raises DamagedError if that needs a repair."""
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
-            has_index = dialect_of(connection).rebuild_search(connection)
+            dialect_of(connection).rebuild_search(connection)
         store.tidy()
-        return has_index
 
 
 def _existing(url: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Waiting:
     """The decisions and failures that wait for the user in a project.
 
-    `settings` are the names of variables in the project's settings that the user hasn't decided on. `mirror` is the
+    `settings` are the names of variables in the project's settings that the user doesn't trust. `mirror` is the
     path of a mirror that isn't in use yet, or "". `moved` is the project that seems to have been moved here, or "".
     `errors` say why jobs wait. `failures` are the times of failed jobs.
     """
@@ -34,8 +34,7 @@ class Waiting:
         self.settings: list[str] = []
         self.mirror = self.moved = ""
         if folder is not None:
-            questions = project_env.questions(folder)
-            self.settings = list(questions) if questions and project_env.consent(folder) is None else []
+            self.settings = project_env.untrusted(folder)
             mirror = projects.mirror_path(place or folder)
             is_undecided = project is None or (project.mirror == "undecided" and project.team_name is None)
             if execute and not (project and project.revision):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.domain import times
 from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
 from playbook_db.services import identity
@@ -18,9 +18,11 @@ from playbook_db.services.project import (
     Servers,
     TeamProject,
     find_membership,
+    is_ignored,
     is_known,
     place_of,
 )
+from playbook_db.services.reading import command_reads
 from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import joining, repository
@@ -70,6 +72,23 @@ def open_project(
             from playbook_db.services.sharing import mirror  # late: some commands only read
 
             stack.enter_context(mirror.syncing(project, notify))
+        yield project
+
+
+@contextmanager
+def open_for_session(url: str, folder: str, servers: Servers, notify: Notify, *, only_reads: bool) -> Iterator[Project]:
+    """Open the project in *folder* as `open_project` does, for a tool of a running session. Raises ProjectError for an
+    ignored project. Unless the tool *only_reads*, also raise it if *folder* doesn't look like a project, and nobody
+    named it."""
+    with open_project(url, folder, only_reads=only_reads, servers=servers, notify=notify) as project:
+        if is_ignored(project.own):
+            raise command_reads.ignored(project.own.key)
+        is_named = settings.session() or os.environ.get("CLAUDE_PROJECT_DIR")
+        if not only_reads and not (is_named or projects.is_project(folder) or is_known(project.own)):
+            raise ProjectError(
+                f"{folder} doesn't look like a project, so no playbook is made for it.",
+                Remedy("Start the server with {}", ("--project", "DIR", "mcp")),
+            )
         yield project
 
 

@@ -54,7 +54,7 @@ def answer_record(point: "prompt_text.PromptPoint", score: float, marks: "list_q
 
 def candidate_record(candidate: Any) -> Record:
     """A point, and why a session is or isn't shown it with a prompt or file (`search --as-prompt`)."""
-    return point_record(candidate.point) | _fields(candidate, "moment", "is_shown", "reason")
+    return point_record(candidate.point) | _fields(candidate, "moment", "is_shown", "reason", "shares")
 
 
 def history_hit_record(hit: "searching.HistoryHit", score: float) -> Record:

@@ -1,8 +1,9 @@
 """Repairing a damaged database.
 
 If SQLite can read the file, but stored values don't match the history, they are computed from the history again.
-Otherwise the damaged file is renamed and kept, and the newest sound backup replaces it. The new database is built and
-checked beside the damaged one, and replaces it at the end.
+Otherwise the damaged file is renamed and kept. If only its full-text index is damaged, a copy with a new index replaces
+it, else the newest sound backup. The new database is built and checked beside the damaged one, and replaces it at the
+end.
 """
 
 import os
@@ -44,7 +45,8 @@ class Corrected:
 class Repaired:
     """The result of a repair, or its plan.
 
-    If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong.
+    If the file is sound, `is_damaged` is False. `has_wrong_search` says that only the full-text index was wrong or
+    damaged; it was rebuilt.
     `corrected` are playbooks that were made equal to their history; then the file stays. Otherwise the database starts
     from the `backup`, or empty if there is none. `holds` are the playbooks in the new database. `mirrors` are notes on
     changes from mirrors. `aside` is the new path of the damaged file.
@@ -78,10 +80,11 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
                 return Repaired(path, False, has_wrong_search=_has_wrong_search(url, rebuild=not dry_run))
             if corrected := _corrected(copy):
                 return replace(corrected if dry_run else _from_history(url, dry_run=False), where=path)
-            repaired = _build(path, new, folder)
+            repaired = _with_new_search(path, copy) or _build(path, new, folder)
             if dry_run:
                 return repaired
-            aside = database_file.swap(new, path, now=datetime.now(UTC), copied=copied)
+            better = copy if repaired.has_wrong_search else new
+            aside = database_file.swap(better, path, now=datetime.now(UTC), copied=copied)
             if aside is not None:
                 break
         else:
@@ -157,6 +160,18 @@ def _corrected(copy: str) -> Repaired | None:
         return _from_history(url, dry_run=False) if dialect_for(url).schema_version() else None
     except Exception:  # damaged bytes can break any statement
         return None
+
+
+def _with_new_search(path: str, copy: str) -> Repaired | None:
+    """Copy *path* to *copy*, with a new full-text index. Return None if there are other problems."""
+    try:
+        database_file.copy_to(path, copy)
+        database_file.rebuild_search(copy)
+        if maintenance.check_database(f"sqlite:///{copy}").problems:
+            return None
+    except Exception:  # damaged bytes can break any statement
+        return None
+    return Repaired(path, has_wrong_search=True)
 
 
 def _build(path: str, new: str, folder: str) -> Repaired:

@@ -8,7 +8,7 @@ import functools
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import ParamSpec, Self, TypeVar
 
@@ -142,7 +142,12 @@ class Store:
         self._dialect.to_disk()
 
     def tidy(self) -> None:
-        """Close all connections. If no other process uses the SQLite file, move its log into the file."""
+        """Let SQLite count the rows of large tables for its planner, and close all connections. If no other process
+        uses the SQLite file, move its log into the file."""
+        if not self.is_shared:
+            at_once = self._engine.execution_options(lock_wait_s=_SEARCH_WAIT_S)
+            with suppress(DatabaseError), self._dialect.explained(), at_once.begin() as connection:
+                self._dialect.optimize(connection)
         self._engine.dispose()
         self._dialect.move_log()
 

@@ -1,6 +1,5 @@
--- Changes of live points wait in a table. At the end of a transaction the index gets all of them at once, since each
--- statement that writes to the index adds a segment. So SQLite without FTS5 can write, too, and a damaged index stops
--- no writer.
+-- Changes of live points wait in a table. After a transaction the index gets all of them at once, since each statement
+-- that writes to the index adds a segment. So a damaged index stops no writer.
 
 CREATE TRIGGER point_search_added AFTER INSERT ON key_points WHEN NEW.retired_in IS NULL BEGIN
     INSERT INTO point_search_waiting (id) VALUES (NEW.playbook_id * 4294967296 + NEW.id) ON CONFLICT DO NOTHING;

@@ -1,6 +1,6 @@
 """Open the database in a hook, and name the database's files.
 
-This module runs on Python 3.8 and later, and imports almost nothing. Opening never waits long and never migrates. The
+This module runs on Python 3.9 and later, and imports almost nothing. Opening never waits long and never migrates. The
 hook handles the driver's errors.
 """
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 16  # the newest migration that this code knows, as in PRAGMA user_version
-# If older programs may write, PRAGMA user_version is the oldest such program times WINDOW, plus the schema.
-WINDOW = 10_000
-
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # A backup's name ends with this, after its database's name.
 BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
@@ -144,22 +141,11 @@ def open_replica(path: str) -> "Connection":
         raise UnusableError(f"{path} {problem}. To create a new replica, run: playbook work", is_old=is_file) from None
 
 
-def usable_schema(version: int) -> int:
-    """Return the schema that PRAGMA user_version names. If a newer schema lets this program write, return SCHEMA."""
-    oldest, schema = divmod(version, WINDOW)
-    return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
-
-
-def marked_version(schema: int, oldest: int) -> int:
-    """Return the value of PRAGMA user_version for *schema* if programs older than *oldest* must not write."""
-    return schema if oldest >= schema else oldest * WINDOW + schema
-
-
 def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes. Raise UnusableError unless the file *path* is a playbook-db database with the schema SCHEMA."""
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
-    version = usable_schema(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
     if version != SCHEMA:
@@ -178,32 +164,7 @@ def allow_writes(connection: "Connection") -> None:
 
 
 def driver() -> "Any":
-    """Return the C module of SQLite's driver. (`import sqlite3` takes four times as long.)"""
-    if "functools" in sys.modules:
-        import _sqlite3
+    """Return the C module of SQLite's driver. (`import sqlite3` takes longer.)"""
+    import _sqlite3
 
-        return _sqlite3
-    try:
-        return _driver_alone()
-    except Exception:  # another Python's driver may want more of functools
-        sys.modules.pop("_sqlite3", None)
-        import sqlite3
-
-        return sqlite3
-
-
-def _driver_alone() -> "Any":
-    """Import the driver without the slow `functools`, from which it needs only `lru_cache`."""
-    from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
-
-    class OnlyLruCache:
-        @staticmethod
-        def lru_cache(maxsize: int = 128) -> "Any":
-            return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
-
-    sys.modules["functools"] = OnlyLruCache  # type: ignore[assignment]
-    try:
-        import _sqlite3
-    finally:
-        del sys.modules["functools"]
     return _sqlite3

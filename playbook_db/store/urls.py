@@ -79,6 +79,8 @@ def parsed(url: URL | str) -> URL:
             f"{_without_secrets(url)!r} is not a database that playbook-db can open. "
             "Give the path of an SQLite file, or a URL, with --db or PLAYBOOK_DB_URL."
         ) from None  # the library's message may have the password
+    if "@" in f"{parsed_url.host}{parsed_url.database}":  # the rest of a password would be printed as part of a host
+        raise SettingError(f"The URL of {_without_secrets(url)!r} has more than one @. In a password, write @ as %40.")
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
     return parsed_url.set(drivername="postgresql+psycopg")

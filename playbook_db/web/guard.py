@@ -37,6 +37,7 @@ _HEADERS = [
 ]
 _SAFE = ("GET", "HEAD")
 _OPENED = "This address has been opened before. Use the window that it opened, or run the command again."
+_OTHER_SERVER = "The request's Host header names another server."
 _NO_COOKIE = "Open the address that `playbook web` has printed. It works once, in one browser."
 
 
@@ -50,6 +51,7 @@ class Guard:
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        self._forward = f"ssh -L {port}:127.0.0.1:{port}"
         self._cookie = f"playbook-{port}"  # cookies are shared by all ports
         self._session = secrets.token_urlsafe(32)
         self.pages: str = f"/s/{secrets.token_hex(16)}/"
@@ -74,8 +76,11 @@ class Guard:
         return await self._app(scope, _with_body(body, receive), send)
 
     def _check_host(self, headers: Headers) -> None:
-        if headers.getlist("host") not in [[host] for host in self._hosts]:
-            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "The request's Host header names another server.")
+        hosts = headers.getlist("host")
+        if hosts not in [[host] for host in self._hosts]:
+            is_forwarded = len(hosts) == 1 and hosts[0].partition(":")[0] in ("127.0.0.1", "localhost")
+            refusal = f"Forward the port with its own number, as in: {self._forward}" if is_forwarded else _OTHER_SERVER
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, refusal)
 
     def _takes_token(self, scope: Scope, headers: Headers) -> bool:
         """Return whether the request has the token. Raises HTTPException if another browser has used it before."""

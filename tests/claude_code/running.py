@@ -31,7 +31,7 @@ PATIENCE_S = 300.0  # for what would otherwise hang a test; far more than anythi
 _STARTS = 100  # of a bare interpreter: what a hook may take beyond its deadline
 _REAL_HOME = os.path.expanduser("~")  # before a test's own takes its place
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
-_OLDEST = (3, 8)
+_OLDEST = (3, 9)
 _PATIENTLY = """import sys
 sys.path.append({root!r})
 from playbook_db.claude_code.hooks import {module}
@@ -75,14 +75,14 @@ every_other_python = pytest.mark.parametrize(
     "python",
     _parameters(
         {version: paths for version, paths in _pythons().items() if version >= _OLDEST},
-        "NO OTHER PYTHON from 3.8 on is on this machine: what the hooks do under one was not seen",
+        "NO OTHER PYTHON from 3.9 on is on this machine: what the hooks do under one was not seen",
     ),
 )
 every_too_old_python = pytest.mark.parametrize(
     "python",
     _parameters(
         {version: paths for version, paths in _pythons().items() if (3,) < version < _OLDEST},
-        "NO PYTHON OLDER than 3.8 is on this machine: what the hooks do under one was not seen",
+        "NO PYTHON OLDER than 3.9 is on this machine: what the hooks do under one was not seen",
     ),
 )
 
@@ -428,10 +428,7 @@ def imported(hook: str, event: Mapping[str, Any], client: Client, folder: Path) 
     return ended, set(listed.read_text().split())
 
 
-HEAVY = {
-    "collections", "contextlib", "dataclasses", "datetime", "functools", "json", "pathlib", "re", "sqlite3",
-    "subprocess", "typing",
-}  # fmt: skip
+HEAVY = {"contextlib", "dataclasses", "datetime", "pathlib", "sqlite3", "subprocess", "typing"}
 
 
 def foreign(modules: set[str]) -> set[str]:

@@ -35,7 +35,7 @@ def client(folder: Path, home: Path) -> Client:
 
 def _explained(client: Client, file: str | None = None) -> dict[tuple[str, str], str]:
     _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT, file)
-    return {(each.moment, each.point.name): each.reason for each in found}
+    return {(each.moment, each.point.name): each.reason for each in found if each.moment != "start"}
 
 
 def _names(context: str) -> set[str]:
@@ -67,8 +67,18 @@ def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
     assert told["file", "oth-005"] == "shown with the file"
     assert told["file", "oth-006"] == "rests"
     assert told["prompt", "oth-007"] == "no space"
-    assert told["prompt", "oth-003"].startswith("doesn't fit enough: 0.")
+    assert told["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
     assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
+
+
+def test_the_start_s_points_come_last_each_once(client: Client) -> None:
+    """Also those without a word of the prompt. The others have the shared words."""
+    _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT)
+    at_start = [each.point.name for each in found if each.moment == "start"]
+
+    assert [each.moment for each in found] == sorted((each.moment for each in found), key=["prompt", "start"].index)
+    assert sorted(at_start) == sorted(_names(client.inject(client.start()).context))
+    assert {each.point.name: each.shares for each in found}["oth-003"] == ("drain",)
 
 
 def test_a_moment_that_is_switched_off_brings_nothing(client: Client) -> None:

@@ -18,7 +18,7 @@ from playbook_db.claude_code.transcripts.condensing import (
     cut_middle,
     share,
 )
-from playbook_db.claude_code.transcripts.transcript import Part
+from playbook_db.claude_code.transcripts.parts import Part
 
 NOISE = "".join(f"collecting module number {index} of many\n" for index in range(2_000))
 parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]), st.text(max_size=3_000), st.booleans())

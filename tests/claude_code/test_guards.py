@@ -151,7 +151,6 @@ def test_an_uninstall_takes_the_guards_too(folder: Path, home: Path) -> None:
     """Of the scope whose file they are in."""
     guards.add(str(folder), PointGuard("oth-001", PUSH, "ask"))
     assert install.uninstall("user", str(folder)) is None
-    assert guards.dead(str(folder)) is None
     done = install.uninstall("local", str(folder))
     assert done is not None
     assert done.removed

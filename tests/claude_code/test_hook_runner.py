@@ -165,15 +165,14 @@ def test_the_plugin_s_start_ends_well_whatever_becomes_of_python(client: Client,
     assert (done.code, done.out) == (0, b"")
 
 
-@pytest.mark.parametrize("place", ["log", "spool", "reserve"])
+@pytest.mark.parametrize("place", ["log", "spool"])
 def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: str, tmp_path: Path) -> None:
     """With the usual umask, by the first hook that writes there; the folders in it too."""
     elsewhere = tmp_path / "elsewhere"
     before = os.umask(0o022)
     try:
-        event = {"log": b"no JSON", "spool": client.end(), "reserve": client.end()}[place]
-        database = {"PLAYBOOK_DB_URL": str(client.database)} if place == "reserve" else {}
-        client.enqueue(event, CLAUDE_CONFIG_DIR=str(elsewhere), **database)
+        event = {"log": b"no JSON", "spool": client.end()}[place]
+        client.enqueue(event, CLAUDE_CONFIG_DIR=str(elsewhere))
     finally:
         os.umask(before)
 

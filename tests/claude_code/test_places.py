@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code.transcripts.parts import Part, ToolCall
 from playbook_db.claude_code.transcripts.places import places_of
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, HERE, OUTSIDE, USER, Place
 from playbook_db.domain.trust.following import REFUSED
 from playbook_db.services.learning.asking import Chunk

@@ -30,7 +30,7 @@ if [ "$1" = venv ]; then
     cat > "$target/bin/python" <<'END'
 #!/bin/sh
 if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > "{calls}.worker"; exit 0; fi
-case "$*" in *"import mcp"*) exit 0;; *"import alembic"*) {trial};; esac
+case "$*" in *"import jinja2"*) exit 0;; *"import alembic"*) {trial};; esac
 exec "{python}" "$@"
 END
     chmod +x "$target/bin/python"
@@ -84,8 +84,7 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     assert venv.startswith("venv --quiet --python >=3.11 ")
     assert install.startswith("pip install --quiet --python ")
     assert all(
-        name in install
-        for name in ("sqlalchemy", "alembic", "click", "filelock", "rich", "mcp", "starlette", "uvicorn")
+        name in install for name in ("sqlalchemy", "alembic", "click", "filelock", "rich", "starlette", "uvicorn")
     )
     assert (data / "runtime").is_symlink()
     assert os.access(data / "runtime" / "interpreter", os.X_OK)
@@ -110,13 +109,13 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert queue.is_skipped("s-1")
 
 
-def test_learning_does_without_the_tools_of_a_session(data: Path, calls: Path, home: Path) -> None:
-    """Where their package can't be had the environment is made without it; it says so, and --now tries again."""
+def test_learning_does_without_the_pages(data: Path, calls: Path, home: Path) -> None:
+    """If their packages can't be had, the environment is made without it; it says so, and --now tries again."""
     uv = home / "bin" / "uv"
     _put_uv(home)
     works = uv.read_text()
     uv.write_text(
-        works.replace("#!/bin/sh", "#!/bin/sh\ncase \"$*\" in *mcp\\>=*) echo 'no such package' >&2; exit 1;; esac")
+        works.replace("#!/bin/sh", "#!/bin/sh\ncase \"$*\" in *jinja2\\>=*) echo 'no such package' >&2; exit 1;; esac")
     )
 
     assert _set_up().returncode == 0
@@ -128,11 +127,11 @@ def test_learning_does_without_the_tools_of_a_session(data: Path, calls: Path, h
     after = _set_up("--status")
 
     assert without.returncode == 0
-    assert "without the MCP server and the pages" in without.stdout
+    assert "without the pages" in without.stdout
     assert "no such package" in without.stdout
     assert _made(calls) == 2
     assert "the pages" not in after.stdout
-    assert "mcp>=" in calls.read_text().splitlines()[-1]
+    assert "jinja2>=" in calls.read_text().splitlines()[-1]
 
 
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -48,25 +46,3 @@ def test_a_command_names_the_programs_that_it_was_written_with(python: str, fold
 
     words = shlex.split(command, comments=True)
     assert registration.programs(command) == (words[2], words[7], words[-3].rstrip(";"))
-
-
-@pytest.mark.slow
-def test_a_hook_beside_another_loads_no_reader_of_its_own(tmp_path: Path) -> None:
-    """To load `json` and `shlex` took the plugin's hook longer than to find out that another answers."""
-    folder = tmp_path / "project"
-    path = folder / ".claude" / "settings.json"
-    path.parent.mkdir(parents=True)
-    hooks = Path(registration.__file__).parents[2] / "hooks"
-    command = registration.command(
-        "inject", scope="project", python=sys.executable, hooks_folder=str(hooks), worker_python=sys.executable
-    )
-    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]}}))
-    code = (
-        f"import sys; sys.path.append({str(hooks.parent)!r}); from playbook_db.claude_code import registration as r\n"
-        f"print(r.answers_elsewhere('SessionStart', 'plugin', {str(folder)!r}))\n"
-        "print({'json', 'shlex', 're'} & {*sys.modules})"
-    )
-
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout == "True\nset()\n"

@@ -471,7 +471,7 @@ def test_of_two_registrations_one_answers(client: Client, name: str) -> None:
 
 @running.every_other_python
 def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: str) -> None:
-    """Whatever interpreter the hook is registered with, from 3.8 on."""
+    """Whatever interpreter the hook is registered with, from 3.9 on."""
     for event in _events(client):
         expected = client.remind(event)
         assert client.remind({**event, "session_id": "another"}, python=python).out == expected.out

@@ -260,12 +260,14 @@ def test_a_mirror_that_waits_comes_before_what_was_learned(client: Client) -> No
 
 
 def test_a_mirror_that_nobody_decides_on_hides_no_fault(client: Client) -> None:
-    """Its line comes at each start: a question that is told once, and what is broken, come first."""
+    """Its line comes at each start: a project to trust, and what is broken, come first."""
     local = client.folder / ".claude" / "settings.local.json"
     local.write_text('{"env": {"HTTPS_PROXY": "http://127.0.0.1:9"}}')
     (client.folder / ".claude" / "playbook.json").write_text("{}")
 
-    told = [client.inject(HTTPS_PROXY="http://127.0.0.1:9").message for _ in range(2)]
+    told = [client.inject(HTTPS_PROXY="http://127.0.0.1:9").message]
+    local.unlink()
+    told.append(client.inject().message)
     _job(client, "queued", "waits: no model.")
 
     assert ["HTTPS_PROXY" in told[0], "playbook.json" in told[1]] == [True, True]

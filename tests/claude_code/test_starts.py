@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import sqlite3
 import time
 from contextlib import closing
@@ -9,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.hooks import spool
+from playbook_db import settings
+from playbook_db.claude_code import worker
+from playbook_db.services.project import open_store
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
+from tests.databases import put_empty_database
+from tests.transcripts_made_up import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -23,9 +28,9 @@ def client(folder: Path, home: Path) -> Client:
 
 
 def _kept(client: Client) -> list[str]:
-    """What is in the spool, but for the reserve."""
+    """What is in the spool."""
     folder = client.data / "spool"
-    return sorted(name for name in os.listdir(folder) if "reserve" not in name) if folder.exists() else []
+    return sorted(os.listdir(folder)) if folder.exists() else []
 
 
 STARTED, ENDED = f"{SESSION}.started", f"{SESSION}.ended"
@@ -47,11 +52,10 @@ def test_a_start_says_where_the_transcript_is(client: Client) -> None:
 
 @running.every_other_python
 def test_each_python_keeps_the_same(client: Client, python: str) -> None:
-    """And makes the reserve."""
+    """As this one does."""
     client.inject(python=python)
 
     assert _kept(client) == [STARTED]
-    assert len(os.listdir(client.data / "spool")) == 1 + spool.RESERVE_FILES
 
 
 @pytest.mark.parametrize("problem", ["there is none", "it is damaged", "it is locked"])
@@ -137,15 +141,20 @@ def test_an_end_that_is_not_learned_from_takes_the_record_away(
     assert client.rows("SELECT * FROM jobs") == []
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
-def test_an_end_that_can_not_be_kept_leaves_the_record(client: Client) -> None:
-    """The session is found later."""
+def test_a_session_whose_end_can_not_be_written_is_learned_from_later(client: Client) -> None:
+    """As on a full disk: no file grows, so neither the database nor the spool can take it."""
+    built = TranscriptBuilder(SESSION)
+    built.user("the tests fail")
+    client.transcript.parent.mkdir(parents=True)
+    built.write(client.transcript)
+    os.utime(client.transcript, (0, 0))  # it has been silent for long
     client.inject()
     running.a_bad_database("garbage", client.database)
-    (client.data / "spool").chmod(0o500)
-    try:
-        client.enqueue(before=running.without_roots_powers)
-    finally:
-        (client.data / "spool").chmod(0o700)
 
-    assert _kept(client) == [STARTED]
+    done = client.enqueue(before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+
+    assert (done.code, done.out, _kept(client)) == (0, b"", [STARTED])
+    put_empty_database(client.database)
+    client.add("a point")  # of this project
+    with open_store(settings.database_url()) as store:
+        assert [job["session_id"] for _, job in worker.find_lost_sessions(store)] == [SESSION]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code.transcripts import raw_lines
-from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part
+from playbook_db.claude_code.transcripts.parts import Part
+from playbook_db.claude_code.transcripts.transcript import Entry, Line
 from tests.builders import json_values
 from tests.reading import read_lines
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought

@@ -209,21 +209,6 @@ def test_the_database_is_left_as_one_file(client: Client) -> None:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
 
 
-def test_it_keeps_room_for_a_worse_day(client: Client) -> None:
-    """The reserve that is overwritten on a full disk, in blocks that are really there; a part that is gone, too."""
-    worker.run(settings.database_url())
-    for number in (0, 1):
-        (client.data / "spool" / f"reserve-{number:02}").unlink()
-    worker.run(settings.database_url())
-
-    statuses = [path.stat() for path in (client.data / "spool").iterdir()]
-    assert len(statuses) == spool.RESERVE_FILES
-    for status in statuses:
-        assert status.st_size == spool.RESERVE_FILE_BYTES
-        assert status.st_mode & 0o777 == 0o600
-        assert status.st_blocks * 512 >= spool.RESERVE_FILE_BYTES or os.uname().sysname != "Linux"
-
-
 def test_queueing_what_is_queued_changes_nothing(client: Client) -> None:
     """Taken in twice, it waits once; a project that is kept out takes nothing."""
     with open_store(settings.database_url()) as store:

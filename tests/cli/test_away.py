@@ -119,31 +119,6 @@ def test_a_session_is_kept_out_without_the_server(playbook: Playbook) -> None:
     assert (done.code, queue.is_skipped("5e62eba9-0000")) == (0, True)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("quick_doctor")
-def test_doctor_looks_at_the_team_and_the_replica(playbook: Playbook, team_replica: Path) -> None:
-    """A server that is away breaks nothing; a replica that can't be read is why sessions are shown nothing."""
-
-    def findings() -> dict[str, tuple[str, str, str]]:
-        told = playbook("doctor", "--json").json["findings"]
-        return {each["about"]: (each["state"], each["message"], each["remedy"]) for each in told}
-
-    known = findings()
-    team_replica.write_bytes(b"x" * 5000)
-    damaged = findings()
-    team_replica.unlink()
-    missing = findings()
-
-    assert known["team"][0] == "note"
-    assert known["team"][1].startswith(f"learning waits: {AWAY}")
-    assert known["replica"][0] == "ok"
-    assert known["replica"][1].endswith(": revision 4")
-    assert "shows 1 point" in known["inject"][1]
-    assert damaged["replica"][::2] == damaged["inject"][::2] == ("broken", "playbook work")
-    assert missing["replica"][::2] == ("note", "playbook work")
-    assert missing["inject"][0] == "ok"
-
-
 @pytest.mark.usefixtures("team_replica")
 def test_status_counts_the_users_own_points_without_a_replica(playbook: Playbook, team_replica: Path) -> None:
     """The worker hasn't fetched the team's playbook yet; the user's own is here."""

@@ -1,4 +1,4 @@
-"""How the process of a command ends: at once, but with nothing lost that an ordinary end would have kept."""
+"""How the process of a command ends: with its own exit code, whatever becomes of its streams."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow  # each starts a process
 def _ended(setup: str, *, code: int = 0, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     """A process in which the command does *setup* and gives the exit *code*."""
     program = f"""
-import atexit, os, sys, threading, time
+import os, sys
 from playbook_db.cli import main as door
 def main(arguments):
     {setup}
@@ -35,20 +35,6 @@ def test_what_was_written_arrives_and_the_code_stays(code: int) -> None:
     ended = _ended("sys.stdout.write('answer' * 3); sys.stderr.write('message')", code=code)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "answer" * 3, "message")
-
-
-def test_what_is_registered_for_the_end_is_done() -> None:
-    """In its order, and before the streams are flushed."""
-    ended = _ended("atexit.register(sys.stdout.write, 'second'); atexit.register(sys.stdout.write, 'first ')")
-
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "first second", "")
-
-
-def test_a_thread_that_is_at_work_is_waited_for() -> None:
-    """Where one is, the interpreter ends the process in its own way."""
-    ended = _ended("threading.Thread(target=lambda: (time.sleep(0.3), print('done'))).start()", code=1)
-
-    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "done\n", "")
 
 
 def test_a_stream_that_takes_nothing_changes_no_exit_code() -> None:

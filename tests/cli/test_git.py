@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code.setup import doctor
 from playbook_db.services.sharing import git
 from tests.builders import a_sections_dict, an_entry
 from tests.cli.conftest import Playbook
@@ -236,40 +235,6 @@ def test_git_merges_through_us_in_worktrees_and_submodules(
 
         assert "1 with other votes" in said
         assert json.loads((each / FILE).read_text())["sections"]["OTHERS"][0]["helpful"] == 3
-
-
-@pytest.mark.slow
-def test_doctor_says_where_git_does_not_merge_through_us(playbook: Playbook, repository: Path, tmp_path: Path) -> None:
-    """A committed mirror without a driver, with one that this clone doesn't know, with one whose Python is gone."""
-
-    def finding() -> tuple[str, str] | None:
-        return next(((each.message, each.remedy) for each in doctor._git("", str(repository))), None)
-
-    remedy = "playbook install --git"
-    assert finding() == (
-        f"{FILE} is in git, which merges it line by line: votes of both sides conflict, or some are lost",
-        remedy,
-    )
-    (repository / ".gitattributes").write_bytes(LINE + b"\n")
-    message, command = finding() or ("", "")
-    assert ("this clone has no command for it" in message, command) == (True, remedy)
-    playbook(*shlex.split(command)[1:])
-    assert finding() is None
-    gone = _git(repository, "config", "merge.playbook.driver").replace(sys.executable, str(tmp_path / "a gone/python"))
-    _git(
-        repository,
-        "config",
-        "merge.playbook.driver",
-        gone.strip().replace(f"{tmp_path}/a gone/python", f"'{tmp_path}/a gone/python'"),
-    )
-    assert f"{tmp_path}/a gone/python, which doesn't exist" in (finding() or ("",))[0]
-    _git(repository, "config", "merge.playbook.driver", "my-own %O %A %B")
-    assert finding() is None
-    (repository / ".gitattributes").write_bytes(b"**/.claude/playbook.json -merge\n")
-    assert finding() is None
-    _git(repository, "rm", "-q", "--cached", FILE)
-    (repository / ".gitattributes").unlink()
-    assert finding() is None
 
 
 @pytest.mark.slow

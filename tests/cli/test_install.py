@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.setup import install
 from playbook_db.cli import setup
 from tests.cli.conftest import Playbook
@@ -49,15 +48,6 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     assert first.out.splitlines()[-1].startswith("next: test it with `playbook doctor`, then run `playbook init`")
     unchanged = "the hooks are registered already; nothing was changed. To test them: `playbook doctor`"
     assert second.out == f"{path}: {unchanged}\n"
-
-
-@pytest.mark.parametrize("command", ["install", "init"])
-def test_the_reserve_for_a_full_disk_is_there_from_the_first(playbook: Playbook, home: Path, command: str) -> None:
-    """A session's end may come on a full disk before any hook or worker could make it."""
-    assert playbook(command).code == 0
-
-    made = list((home / ".claude" / "playbook" / "spool").iterdir())
-    assert [path.stat().st_size for path in made] == [spool.RESERVE_FILE_BYTES] * spool.RESERVE_FILES
 
 
 def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: Path) -> None:

@@ -11,9 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
-from playbook_db.services.reading import file_first
 from playbook_db.store.engine import open_store
-from playbook_db.store.sqlite import full_text
 from tests.cli.conftest import Playbook, on_terminal
 
 pytestmark = pytest.mark.sqlite
@@ -57,17 +55,20 @@ def test_as_prompt_says_why_a_session_gets_each_point(harbour: Playbook, folder:
     asked = ("search", "--as-prompt", "why does uv fail?", "--file", "src/cache.py")
 
     lines = [line.split("\t") for line in harbour(*asked).out.splitlines()]
-    assert ["oth-002", "prompt", "shown at the session's start"] in [line[:3] for line in lines]
-    assert ["oth-004", "file", "shown at the session's start"] in [line[:3] for line in lines]
+    at_start = "shown at the session's start, whatever the prompt"
+    assert {tuple(line[1:3]) for line in lines} == {("start", at_start)}
+    assert {line[0]: line[3] for line in lines}["oth-002"] == "uv"
+    assert len({line[0] for line in lines}) == len(lines) == len(harbour("list").out.splitlines())
     found = json.loads(harbour(*asked, "--json").out)
-    assert [(each["name"], each["moment"], each["is_shown"], each["reason"]) for each in found] == [
-        (name, moment, True, reason) for name, moment, reason, _ in lines
+    assert [[each["name"], each["moment"], each["reason"], ", ".join(each["shares"])] for each in found] == [
+        line[:4] for line in lines
     ]
 
 
 def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
-    """A text without a word that counts brings nothing."""
-    assert "share" in harbour("search", "--as-prompt", "zebra").err
+    """A text without a word that counts brings nothing more; a file that isn't there is a mistake."""
+    assert "brings no further key point" in harbour("search", "--as-prompt", "zebra").err
+    assert "no file none.py" in harbour("search", "--as-prompt", "uv", "--file", "none.py").err
     assert harbour("--user", "search", "--as-prompt", "uv").code == 2
     assert harbour("search", "uv", "--file", "src/cache.py").code == 2
 
@@ -89,7 +90,7 @@ def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> Non
     """The answer comes by parts of words, with a line that says what helps; and that does help."""
     path = _database(harbour)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE point_search_data SET block = x'ffffffffffffffffffff'")
+        connection.execute("UPDATE point_search_data SET block = x'ffffffffffffffffffff' WHERE id > 10")
 
     answer = harbour("search", "users.py")
 
@@ -97,16 +98,6 @@ def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> Non
     assert "playbook db check --rebuild-search" in answer.err
     harbour("db", "check", "--rebuild-search")
     answer = harbour("search", "users.py")
-    assert (answer.out[:7], answer.err) == ("oth-001", "")
-
-
-def test_without_fts5_parts_of_words_are_found(harbour: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Python brings an SQLite without it."""
-    monkeypatch.setattr(full_text, "can_index", lambda execute: False)
-    monkeypatch.setattr(file_first, "from_file", lambda *_, **__: None)  # which finds no such module
-
-    answer = harbour("search", "sessio")
-
     assert (answer.out[:7], answer.err) == ("oth-001", "")
 
 

@@ -242,3 +242,18 @@ def test_metadata_has_the_name_of_the_databases_file(playbook: Playbook) -> None
     """Without its ending, as Datasette does."""
     assert [*playbook("db", "metadata").json["databases"]] == ["playbook"]
     assert [*playbook("db", "metadata", "--db", "/x/some.db").json["databases"]] == ["some"]
+
+
+@pytest.mark.parametrize("query", ["-- how many\nSELECT 1 AS n", "--how many\nSELECT 1 AS n"])
+def test_query_may_begin_with_a_comment(playbook: Playbook, query: str) -> None:
+    """It is no option, and options still stand on both sides of it."""
+    assert playbook("sql", "--csv", query, "--timeout", "5").out == "n\r\n1\r\n"
+
+
+def test_project_without_a_playbook_is_named(playbook: Playbook, tmp_path: Path) -> None:
+    """Else an empty answer looks like a playbook without points."""
+    query = "SELECT name FROM live_key_points WHERE playbook = :project"
+    (tmp_path / "other" / ".git").mkdir(parents=True)
+
+    assert playbook("sql", query).err == ""
+    assert "has no playbook" in playbook("--project", str(tmp_path / "other"), "sql", query).err

@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from playbook_db import contract, settings
-from playbook_db.claude_code.setup import doctor
 from playbook_db.projects import project_key
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
@@ -276,21 +275,6 @@ def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> 
     assert "the team's" in contract.format_playbook(loaded)
     lines = joined("list").out.splitlines()
     assert [line.split("\t")[1] for line in lines] == ["1", "0", "0"]
-
-
-@pytest.mark.usefixtures("quick_doctor")
-def test_doctor_tells_how_the_team_stands(joined: Playbook, home: Path, folder: Path) -> None:
-    """And nothing of teams where none was joined."""
-
-    def found() -> list[str]:
-        url = f"sqlite:///{home}/.claude/playbook/playbook.db"
-        return [finding.state for finding in doctor.examine(url, str(folder)) if finding.about == "team"]
-
-    assert found() == ["ok"]
-    _move_away(home)
-    assert found() == ["note"]  # for which nothing here is to blame
-    joined("team", "leave")
-    assert found() == []
 
 
 def test_a_project_that_has_joined_nothing_loads_no_driver(playbook: Playbook) -> None:

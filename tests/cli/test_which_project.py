@@ -1,6 +1,7 @@
 """Which project a folder belongs to: hooks, commands, the MCP server and bootstrap agree. docs/which-project.md has the
 same table."""
 
+import io
 import json
 import os
 import subprocess
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db import settings
+from playbook_db import __main__, settings
 from playbook_db.claude_code.transcripts import finding
 from playbook_db.errors import ProjectError
-from playbook_db.mcp_server import start, tools
+from playbook_db.mcp_server import protocol, start, tools
 from playbook_db.projects import project_key
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, initialize, open_store
@@ -172,7 +173,7 @@ def test_all_ways_to_a_folder_mean_the_same_project(
     monkeypatch.setattr(start, "serve", lambda url, place, **_: served.append((url, place)))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.chdir(began)
-    assert start.try_to_serve()
+    assert __main__.serve_tools()
 
     assert begun.context.count("use uv") == 1
     assert "a point of" not in begun.context
@@ -233,7 +234,7 @@ def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: P
 
     with (
         pytest.raises(ProjectError, match=r"doesn't look like a project.*--project DIR mcp"),
-        served.opened(None),
+        served.opened(reads=None),
     ):
         raise AssertionError
     assert playbook("project", "list", "--json").json == []
@@ -244,21 +245,22 @@ def test_a_server_in_no_project_uses_the_client_s_roots(
 ) -> None:
     """What is asked before they are known waits."""
     assert playbook("--project", str(folder), "add", "use uv").code == 0
-    written: list[bytes] = []
-    monkeypatch.setattr(start, "_write", written.append)
+    written = io.StringIO()
     version = {"protocolVersion": "2025-06-18", "clientInfo": {"name": "x", "version": "1"}}
     begin = {"method": "initialize", "id": 1, "params": {**version, "capabilities": {"roots": {}}}}
     call = {"method": "tools/call", "id": 2, "params": {"name": "list", "arguments": {}}}
     roots = {"id": "playbook-roots", "result": {"roots": [{"uri": "https://x/y"}, {"uri": folder.as_uri()}]}}
     messages = (begin, {"method": "notifications/initialized"}, call, roots)
     lines = (json.dumps({"jsonrpc": "2.0", **each}).encode() for each in messages)
-    server = start.LightServer(settings.database_url(), str(nowhere))
+    served = tools.PlaybookTools(settings.database_url(), str(nowhere), "mcp-1")
+    server = start.server_of(served)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "")
 
-    answers = [server.reply(line) for line in start._with_roots(server, lines)]
+    answers = [server.reply(line) for line in protocol.with_roots(server, lines, written, served.use_roots)]
 
-    assert [json.loads(each)["method"] for each in written] == ["roots/list"]
-    assert b"use uv" in (answers[-1] or b"")
-    assert server.folder == str(folder)
+    assert json.loads(written.getvalue())["method"] == "roots/list"
+    assert "use uv" in answers[-1]
+    assert served.folder == str(folder)
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> 
 
 
 def test_a_session_that_writes_nothing_loads_no_library(world: World, tmp_path: Path) -> None:
-    """Each session of a plugin's user starts the server, used or not: the client's own questions don't load the SDK."""
+    """Each session of a plugin's user starts the server, used or not: reading loads no library."""
     fill(world, POINT)
     record = tmp_path / "imported"  # the client kills its servers, so each import is written down at once
     script = tmp_path / "server.py"
@@ -93,7 +93,7 @@ def test_a_session_that_writes_nothing_loads_no_library(world: World, tmp_path: 
     assert f"{BY_COMMAND}__search" in last
     assert POINT in found
     imported = {*record.read_text().split()}
-    assert "playbook_db.mcp_server.quick_tools" in imported
+    assert "playbook_db.mcp_server.tools" in imported
     assert imported.isdisjoint({"mcp", "sqlalchemy", "click", "pydantic"})
 
 

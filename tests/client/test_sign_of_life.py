@@ -72,17 +72,23 @@ def test_what_is_broken_or_waits_is_told_each_time(
     assert POINT not in first
 
 
-def test_a_question_is_told_once_and_then_what_was_learned_once_and_then_nothing(world: World) -> None:
+def test_a_question_is_told_until_it_is_decided_and_then_what_was_learned_once(world: World) -> None:
     """Each session's start has one line at most."""
     register(world)
     fill(world, POINT, source="learn")
     bring(world, AGENTIC_CONTEXT_BASE_URL="http://127.0.0.1:9/")
 
-    told = [_told(world) for _ in range(3)]
+    told = [_told(world) for _ in range(2)]
+    ask_playbook(world, "project", "trust", "--off")
+    told += [_told(world) for _ in range(2)]
 
+    asked = (
+        "playbook: nothing is learned here: this project's settings set AGENTIC_CONTEXT_BASE_URL. "
+        "To decide: playbook project trust"
+    )
     assert told == [
-        "playbook: the settings of this project set AGENTIC_CONTEXT_BASE_URL; they are not used until you decide. "
-        "To look at it and use it: playbook project trust. To use your own: playbook project trust --off",
+        asked,
+        asked,
         f'playbook: learned 1 point ("{POINT}"); playbook log',
         "",
     ]
@@ -151,9 +157,8 @@ def test_what_a_project_s_settings_bring_is_not_used_before_the_user_has_said_so
         _told(of_client, *AS_PLUGIN)
         wait_until(lambda: questions_of_the_worker(gateway), "the question of a worker")
 
-    assert first.startswith(f"playbook: the settings of this project set {name}; they are not used until")
+    assert first.startswith(f"playbook: nothing is learned here: this project's settings set {name}.")
     assert "!playbook project trust" in first
-    assert second.startswith("playbook: learning waits: The settings of ")
-    assert second.endswith(" See: !playbook jobs")
+    assert second == first
     assert before == ([], [])
     assert questions_of_the_worker(world.api) == []

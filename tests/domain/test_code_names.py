@@ -10,7 +10,7 @@ SOURCES = {
     "Python": (
         "def parse_header(x):\nclass UserStore(Base):\n  def __init__(self): ...\n"
         "  async def fetch_all(self):\n        return total_of(x)\n",
-        "parse_header UserStore UserStore.__init__ fetch_all",
+        "parse_header UserStore fetch_all",
     ),
     "TypeScript": (
         "export default async function handleLogin(a) {\n  if (isReady(a)) {\n  items.forEach((each) => {\n"
@@ -20,14 +20,13 @@ SOURCES = {
     ),
     "Go": (
         "func (r *Worker) DrainQueue(ctx context.Context) error {\nfunc NewWorker() *Worker {\n"
-        "func (w *Worker) Run() {\n"
         "type workerPool struct {\n\tif err := r.doThings(); err != nil {\n",
-        "DrainQueue NewWorker Worker.Run workerPool",
+        "DrainQueue NewWorker workerPool",
     ),
     "Rust": (
         "pub(crate) fn seal_frame(x: u8) {\nstruct FrameCodec<'a> {\n"
         "impl Read for FrameCodec<'a> {\n  fn close() {\nmacro_rules! ensure_ok {\n  match parse_it(x) {\n",
-        "seal_frame FrameCodec FrameCodec.close close ensure_ok",
+        "seal_frame FrameCodec close ensure_ok",
     ),
     "Java": (
         "public final class LedgerService {\n  public Map<String, List<X>> rebuildIndex(int a) throws E {\n"
@@ -65,33 +64,33 @@ def test_a_file_of_many_names_is_read_as_far_as_its_limits_allow() -> None:
     ("text", "expected"),
     [
         ("call `save`, not `save now`, before parse_header.", {"save", "save now", "parse_header"}),
-        ("store.flush() in Foo::barBaz, then flush()", {"store.flush", "Foo.barBaz", "barBaz", "flush("}),
+        ("store.flush() in Foo::barBaz, then flush()", {"Foo", "barBaz", "flush("}),
         ("RetryPolicy, not Retry nor HTTP", {"RetryPolicy"}),
         ("Nothing here. It is 42.", set()),
     ],
 )
 def test_what_a_text_writes_as_code(text: str, expected: set[str]) -> None:
-    """Whole backticks, `_`, inner capitals, a pair with a dot, or a parenthesis."""
+    """Whole backticks, `_`, inner capitals, a class before a dot, or a parenthesis."""
     assert written(text) == expected
 
 
 def test_a_common_word_counts_only_as_a_call() -> None:
-    """Or with its class. Any other name counts as it is, with its capitals."""
+    """Any other name counts as it is, with its capitals."""
     assert has(written("`gearbox`"), "gearbox")
     assert not has(written("`gearbox`"), "Gearbox")
     assert not has(written("`rsync --gearbox`"), "gearbox")
     assert not has(written("`update`"), "update")
     assert has(written("`update()`"), "update")
     assert not has(written("`other.update()`"), "update")
-    assert has(written("`Worker::update()`"), "Worker.update")
+    assert has(written("`Gearbox::update()`"), "Gearbox")
 
 
 def test_a_shared_name_is_in_the_question_and_in_a_text() -> None:
     """As code in both, and of five letters at least."""
-    texts = ["`parse_header` and `gearbox` and `x`", "send_header, `Worker.run`"]
+    texts = ["`parse_header` and `gearbox` and `x`", "send_header, `Gearbox.run`"]
     assert shared("parse_header, `x`, gearbox", texts) == ["parse_header"]
     assert shared("send_header `gearbox`", texts) == ["gearbox", "send_header"]
-    assert shared("Worker.run()", texts) == ["Worker.run"]
+    assert shared("Gearbox.stop()", texts) == ["Gearbox"]
     assert shared("parse_header", []) == []
 
 

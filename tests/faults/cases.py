@@ -260,7 +260,6 @@ def _with_settings(place: Place) -> None:
 
 def _without_database(place: Place) -> None:
     _lay_out(place)
-    spool.keep_reserve()
     for path in place.data.glob("playbook.db*"):
         path.unlink()
 

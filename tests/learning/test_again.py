@@ -111,7 +111,7 @@ def test_the_reflector_hears_branch_and_instruction_files(learn: Learn, project:
 
     _, (reflector, *_) = learn(1, [])
 
-    assert "The session's branch: feature/ship\n" in reflector.said
+    assert "The session's branch: feature/ship\n\nIts last day: 2026-11-20\n" in reflector.said
     assert "## CLAUDE.md\nUse uv." in reflector.said
     assert "a1B2a1B2" not in reflector.said
     assert "Not this" not in reflector.said

@@ -111,22 +111,6 @@ def _user_has(home: Path, **env: str) -> None:
     (home / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
 
 
-def test_another_project_s_transcript_never_goes_where_the_session_s_project_says(
-    client: Client, another: Path, gateway: MessagesApi, users: MessagesApi, home: Path
-) -> None:
-    """It goes where the user's own settings say, with the user's key and model."""
-    _user_has(home, ANTHROPIC_BASE_URL=users.url)
-    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url, ANTHROPIC_MODEL="theirs")
-
-    _end_session(client, {**session, "ANTHROPIC_API_KEY": USERS_KEY}, is_forked=False)
-
-    assert gateway.messages() == []
-    assert {request.body["model"] for request in users.messages()} == {"claude-sonnet-5-5"}
-    assert _keys(users) == {USERS_KEY}
-    assert "the other's words" in users.messages()[0].last_said
-    assert _jobs(client) == {}
-
-
 @pytest.mark.parametrize(
     "disguise",
     [
@@ -156,27 +140,33 @@ def test_what_a_project_brings_is_its_own_however_its_settings_are_written(
     assert _jobs(client)["another"][0] == "queued"
 
 
-def test_where_the_user_s_own_address_is_covered_up_another_project_waits(
-    client: Client, another: Path, gateway: MessagesApi
+@pytest.mark.parametrize("name", ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"])
+def test_another_project_waits_where_the_session_s_project_hides_values(
+    client: Client, another: Path, gateway: MessagesApi, users: MessagesApi, name: str
 ) -> None:
-    """The shell's value can't be known; nothing is sent anywhere else for that, and no try counts."""
-    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+    """The shell's value can't be known; nothing is sent anywhere, no try counts, and a session elsewhere goes on."""
+    session = _bring(client.folder, **{name: gateway.url})
+    users_own = {"ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY}
 
-    _end_session(client, {**session, "ANTHROPIC_API_KEY": USERS_KEY})
+    _end_session(client, {**users_own, **session}, is_forked=False)
 
-    assert gateway.messages() == []
+    assert gateway.messages() == users.messages() == []
     assert _jobs(client)["another"][0] == "queued"
-    assert "ANTHROPIC_BASE_URL, which hides your own values" in _jobs(client)["another"][1]
+    assert "settings hide your own keys or addresses" in _jobs(client)["another"][1]
     assert client.rows("SELECT attempts FROM jobs WHERE state = 'queued'") == [(0,)]
     (waits_until,) = client.rows("SELECT not_before FROM jobs WHERE state = 'queued'")
     assert waits_until[0] < queue.later(61.0)  # another session may start a worker soon
+    (client.folder / ".claude" / "settings.json").unlink()
+    _end_session(client, users_own)
+    assert _keys(users) == {USERS_KEY}
 
 
 def test_a_project_s_own_job_has_what_it_brings(
     client: Client, another: Path, gateway: MessagesApi, users: MessagesApi
 ) -> None:
-    """Whichever session starts the worker: its address with its key and model, and nothing of the user's goes there."""
+    """Once it is trusted: its address with its key and model, and nothing of the user's goes there."""
     _bring(another, ANTHROPIC_BASE_URL=gateway.url, ANTHROPIC_API_KEY=ITS_KEY, ANTHROPIC_MODEL="theirs")
+    assert main(["--project", str(another), "project", "trust", "--yes"]) == 0
     mine = {
         "ANTHROPIC_BASE_URL": users.url, "AGENTIC_CONTEXT_API_KEY": USERS_KEY, "AGENTIC_CONTEXT_BASE_URL": users.url,
         "ANTHROPIC_CUSTOM_HEADERS": "x-secret: mine",
@@ -190,33 +180,30 @@ def test_a_project_s_own_job_has_what_it_brings(
     assert not any("x-secret" in request.headers for request in gateway.messages())
 
 
-@pytest.mark.parametrize("answer", ["trust", "trust --off"])
-def test_a_project_s_address_gets_the_user_s_key_only_with_consent(
-    client: Client, another: Path, gateway: MessagesApi, users: MessagesApi, answer: str
+def test_a_project_that_sets_keys_or_addresses_waits_until_it_is_trusted(
+    client: Client, another: Path, gateway: MessagesApi, users: MessagesApi
 ) -> None:
-    """Until then its transcripts wait; the user decides for it or against it; another value is asked about again."""
+    """Nothing goes anywhere until then, nor after a no; another value is asked about again."""
     _bring(another, ANTHROPIC_BASE_URL=gateway.url)
     mine = {"ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY}
+    trust = ["--project", str(another), "project", "trust"]
+    _end_session(client, mine)
+    assert main([*trust, "--off"]) == 0
     _end_session(client, mine)
     assert gateway.messages() == users.messages() == []
     assert "playbook project trust" in _jobs(client)["another"][1]
 
-    assert main(["--project", str(another), "project", *answer.split(), "--yes"]) == 0
+    assert main([*trust, "--yes"]) == 0
+    _bring(another, ANTHROPIC_BASE_URL=f"{gateway.url}/elsewhere")
+    _end_session(client, mine)
+    assert gateway.messages() == users.messages() == []
+    _bring(another, ANTHROPIC_BASE_URL=gateway.url)
+    assert main([*trust, "--yes"]) == 0
     _end_session(client, mine)
 
-    chosen, other = (gateway, users) if answer == "trust" else (users, gateway)
-    assert _keys(chosen) == {USERS_KEY}
-    assert other.messages() == []
+    assert _keys(gateway) == {USERS_KEY}
+    assert users.messages() == []
     assert _jobs(client) == {}
-    before = len(users.messages())
-    _bring(another, ANTHROPIC_BASE_URL=f"{gateway.url}/elsewhere")
-    (another / "s-1.jsonl").rename(another / "s-2.jsonl")
-    with open_store(f"sqlite:///{client.database}") as store:
-        path = {"transcript_path": str(another / "s-2.jsonl"), "session_id": "s-2"}
-        queue.take_in(store, Project.in_folder(store, str(another)).key, path)
-    _end_session(client, mine)
-    assert len(users.messages()) == before
-    assert "playbook project trust" in _jobs(client)["another"][1]
 
 
 def test_a_session_of_its_own_needs_the_consent_too(client: Client, gateway: MessagesApi) -> None:
@@ -350,29 +337,33 @@ def test_a_database_that_is_no_text_in_a_project_s_settings_is_the_project_s(cli
     assert client.rows("SELECT count(*) FROM jobs") == [(1,)]
 
 
-def test_the_user_is_asked_once_at_a_session_s_start(client: Client, gateway: MessagesApi) -> None:
-    """Beside the playbook, and not the model; again where a value has changed."""
+@pytest.mark.parametrize("key", [{}, {"ANTHROPIC_AUTH_TOKEN": ITS_KEY}])
+def test_the_user_is_asked_at_each_session_s_start_until_they_decide(
+    client: Client, gateway: MessagesApi, capsys: pytest.CaptureFixture[str], key: dict[str, str]
+) -> None:
+    """Beside the playbook, and not the model; `status` and `doctor` say it, too."""
     client.add("a point")
-    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
+    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url, **key)
 
     first, second = (json.loads(client.inject(**session).out) for _ in range(2))
 
-    assert "ANTHROPIC_BASE_URL" in first["systemMessage"]
+    assert first["systemMessage"] == second["systemMessage"]
+    assert "nothing is learned here: this project's settings set ANTHROPIC_BASE_URL" in first["systemMessage"]
     assert "playbook project trust" in first["systemMessage"]
     assert "a point" in first["hookSpecificOutput"]["additionalContext"]
-    assert "systemMessage" not in second
+    main(["status"])
+    main(["doctor"])
+    assert capsys.readouterr().out.count("nothing is learned here: this project's settings set ANTHROPIC_BASE_URL") == 2
+    assert main(["project", "trust", "--off"]) == 0
+    assert "systemMessage" not in json.loads(client.inject(**session).out)
     session = _bring(client.folder, ANTHROPIC_BASE_URL=f"{gateway.url}/elsewhere")
     assert "systemMessage" in json.loads(client.inject(**session).out)
-    assert not (client.folder / ".claude" / "consents").exists()
 
 
-def test_what_needs_no_consent_is_not_asked_about(client: Client, gateway: MessagesApi) -> None:
-    """A model, a budget, variables of others; and an address that comes with a key."""
-    for env in (
-        {"ANTHROPIC_MODEL": "m", "PLAYBOOK_DAILY_TOKENS": 5, "MY_BASE_URL": "x", "ANTHROPIC_BASE_URL": ""},
-        {"ANTHROPIC_BASE_URL": gateway.url, "ANTHROPIC_AUTH_TOKEN": ITS_KEY},
-    ):
-        assert client.inject(**_bring(client.folder, **env)).out == b"{}\n"
+def test_what_needs_no_consent_is_not_asked_about(client: Client) -> None:
+    """A model, a budget, variables of others."""
+    env = {"ANTHROPIC_MODEL": "m", "PLAYBOOK_DAILY_TOKENS": 5, "MY_BASE_URL": "x", "ANTHROPIC_BASE_URL": ""}
+    assert client.inject(**_bring(client.folder, **env)).out == b"{}\n"
 
 
 def test_a_project_that_is_kept_out_is_not_asked_about(client: Client, gateway: MessagesApi) -> None:

@@ -81,7 +81,7 @@ def test_a_text_cannot_close_its_tag() -> None:
 @pytest.mark.parametrize(
     ("name", "placeholders"),
     [
-        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids", "branch", "instructions"]),
+        ("reflector.txt", ["transcript", "playbook", "marks", "cited_ids", "branch", "day", "instructions"]),
         ("curator.txt", ["playbook", "marks", "analysis", "lessons", "candidates"]),
         ("reflection.txt", ["transcript", "playbook"]),
     ],

@@ -19,6 +19,7 @@ from playbook_db.claude_code.hooks import spool
 from playbook_db.llm import choose
 from playbook_db.mcp_server import tools
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
+from tests.mcp.conftest import Session
 from tests.transcripts_made_up import TranscriptBuilder
 
 # What differs by the kind of database, and what stands for it.
@@ -110,8 +111,6 @@ class World:
 
     def tool(self, name: str, **given: Any) -> str:
         """What the MCP server of a session says to a call of one of its tools."""
-        from tests.mcp.conftest import Session  # late: the SDK is large
-
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"

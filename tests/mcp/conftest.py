@@ -1,36 +1,26 @@
-"""The server for the tests: a session of Claude Code that asks it with the SDK's own client."""
+"""The server for the tests: a session of Claude Code that asks it."""
 
+import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-import pytest_socket
-from mcp.client import Client
-from mcp.server.mcpserver import MCPServer
-from mcp.types import CallToolResult, TextContent
 
 from playbook_db import settings
 from playbook_db.claude_code.hooks import hook_runner
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain.proposals import Proposal
-from playbook_db.mcp_server import tools
+from playbook_db.mcp_server import start, tools
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
 from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder
 
 SESSION = "5426d92d-ea30-4afe-bd91-b33bacdfa9db"
-
-
-@pytest.fixture(autouse=True)
-def _no_network() -> None:
-    """In place of the one for all tests: the event loop of the SDK has a pair of sockets of its own."""
-    pytest_socket.disable_socket(allow_unix_socket=True)
 
 
 @dataclass(slots=True)
@@ -50,7 +40,6 @@ class Session:
     transcript: TranscriptBuilder
     served: tools.PlaybookTools
     calls: int = 0
-    server: MCPServer | None = None
 
     def ask(self, tool: str, **given: Any) -> Answered:
         """What *tool* answers; the call stands in the transcript, as the client writes it."""
@@ -59,27 +48,19 @@ class Session:
         self.transcript.assistant({"type": "tool_use", "id": use, "name": f"mcp__playbook__{tool}", "input": given})
         self.write()
 
-        async def work(client: Client) -> CallToolResult:
-            return await client.call_tool(tool, given, meta={session_so_far.TOOL_USE: use})
+        meta = {session_so_far.TOOL_USE: use}
+        result = self.request("tools/call", name=tool, arguments=given, _meta=meta)["result"]
+        (content,) = result["content"]
+        return Answered(content["text"], result["isError"])
 
-        result = self.with_client(work)
-        (content,) = result.content
-        assert isinstance(content, TextContent)
-        return Answered(content.text, bool(result.is_error))
+    def request(self, method: str, **params: Any) -> Any:
+        """What the server answers to a request."""
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return json.loads(start.server_of(self.served).reply(line.encode()))
 
     def write(self) -> None:
         """Have the transcript in its file."""
         self.path.write_text("".join(f"{line}\n" for line in self.transcript.lines))
-
-    def with_client(self, work: Callable[[Client], Awaitable[Any]]) -> Any:
-        """What *work* makes of a client of the server."""
-
-        async def run() -> Any:
-            self.server = self.server or tools.build_server(self.served)  # which takes as long as ten calls
-            async with Client(self.server) as client:
-                return await work(client)
-
-        return anyio.run(run)
 
     @contextmanager
     def project(self, *, is_users: bool = False) -> Iterator[Project]:

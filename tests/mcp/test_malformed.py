@@ -95,11 +95,12 @@ def _until(process: "subprocess.Popen[bytes]", is_it: Callable[[dict[str, Any]],
     """Read messages until one is the right one; how many there were. All that is printed is one."""
     assert process.stdout
     for count, line in enumerate(process.stdout, 1):
-        message = json.loads(line)
-        assert message["jsonrpc"] == "2.0"
-        assert ("result" in message) + ("error" in message) + ("method" in message) == 1
-        if is_it(message):
-            return count
+        answers = json.loads(line)
+        for message in answers if isinstance(answers, list) else [answers]:
+            assert message["jsonrpc"] == "2.0"
+            assert ("result" in message) + ("error" in message) == 1
+            if is_it(message):
+                return count
     raise AssertionError(f"the server has ended: {process.wait()}")
 
 
@@ -144,4 +145,4 @@ def test_a_thousand_malformed_messages_and_huge_ones_end_nothing(session: Sessio
 
     assert answers > 100  # only what is a message is answered
     assert process.returncode == 0
-    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+    assert rest == b""

@@ -1,4 +1,4 @@
-"""The server as a client starts it: a process with its messages on stdin and stdout; also where it can't serve yet."""
+"""The server as the SDK's own client sees it, in each version of the protocol; also if it can't serve yet."""
 
 import json
 import os
@@ -11,34 +11,47 @@ from typing import Any
 
 import anyio
 import pytest
+import pytest_socket
 from mcp.client import Client
+from mcp.client import session as client_session
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import version
 
-from playbook_db.claude_code.setup import mcp_unready
 from tests.mcp.conftest import Session
 
 pytestmark = pytest.mark.slow
 
 COMMAND = [sys.executable, "-P", "-m", "playbook_db", "mcp"]
-_WITHOUT = (
-    "import sys; sys.modules['mcp'] = None; sys.argv = ['playbook', 'mcp']; from playbook_db.cli.main import run; run()"
-)
+VERSIONS = [
+    pytest.param(each, marks=() if each in version.KNOWN_PROTOCOL_VERSIONS[-2:] else pytest.mark.nightly)
+    for each in version.KNOWN_PROTOCOL_VERSIONS
+]
 
 
-def asked(command: list[str], folder: Path, work: Callable[[Client], Awaitable[Any]]) -> Any:
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests: the event loop of the SDK has a pair of sockets of its own."""
+    pytest_socket.disable_socket(allow_unix_socket=True)
+
+
+def asked(command: list[str], folder: Path, work: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
     """What *work* makes of a client of the SDK's, of the server that *command* starts in *folder*."""
     program, *arguments = command
     server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder)
 
     async def run() -> Any:
-        async with Client(stdio_client(server)) as client:
+        async with Client(stdio_client(server), mode=mode) as client:
             return await work(client)
 
     return anyio.run(run)
 
 
-def test_the_sdks_own_client_uses_each_tool(session: Session) -> None:
+@pytest.mark.parametrize("spoken", VERSIONS)
+def test_the_sdks_own_client_uses_each_tool(session: Session, spoken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One process for all of it. The session's id is the author, from the environment."""
+    is_handshake = spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
+    if is_handshake:
+        monkeypatch.setattr(client_session, "LATEST_HANDSHAKE_VERSION", spoken)
 
     async def work(client: Client) -> list[tuple[bool, str]]:
         said = []
@@ -50,34 +63,39 @@ def test_the_sdks_own_client_uses_each_tool(session: Session) -> None:
         ):  # fmt: skip
             result = await client.call_tool(tool, given)
             said.append((bool(result.is_error), result.content[0].text))
+        assert client.protocol_version == spoken
+        assert "search" in [tool.name for tool in (await client.list_tools()).tools]
+        assert [str(each.uri) for each in (await client.list_resources()).resources] == ["playbook://points"]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in templates] == ["playbook://points/{name}"]
+        assert [each.name for each in (await client.list_prompts()).prompts] == ["know"]
         assert "[oth-001]" in (await client.read_resource("playbook://points")).contents[0].text
         assert "oth-002" in (await client.read_resource("playbook://points/oth-002")).contents[0].text
         assert "[oth-001]" in (await client.get_prompt("know", {"topic": "pytest"})).messages[0].content.text
+        if is_handshake:
+            await client.session.send_ping()
         return said
 
-    said = asked(COMMAND, session.folder, work)
+    said = asked(COMMAND, session.folder, work, "legacy" if is_handshake else spoken)
 
     assert [is_error for is_error, _ in said] == [False] * 9, said
     assert [each.kind for each in session.waiting()] == ["ADD", "UPDATE", "DELETE"]
     assert {each.session_id for each in session.waiting()} == {session.served.session}
 
 
-@pytest.mark.parametrize("reason", ["no extra", "no folder"])
-def test_who_cannot_serve_says_why_and_has_no_tools(
-    reason: str, session: Session, monkeypatch: pytest.MonkeyPatch
+def test_a_server_without_a_project_says_why_and_has_no_tools(
+    session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client shows no error; the model is told what to do about it."""
-    if reason == "no folder":
-        monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/nowhere")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/nowhere")
 
     async def work(client: Client) -> tuple[str, list[Any]]:
         return client.instructions or "", (await client.list_tools()).tools
 
-    command = COMMAND if reason == "no folder" else [sys.executable, "-c", _WITHOUT]
-    instructions, tools = asked(command, session.folder, work)
+    instructions, tools = asked(COMMAND, session.folder, work)
 
     assert tools == []
-    assert ("'.[mcp]'" if reason == "no extra" else "There is no folder /nowhere") in instructions
+    assert "There is no folder /nowhere" in instructions
 
 
 def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path) -> None:
@@ -99,21 +117,26 @@ def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path)
     assert f"{shlex.quote(str(root / 'hooks' / 'setup.py'))} --now" in instructions
 
 
-def test_without_tools_nothing_odd_ends_it_either() -> None:
-    """Each line is answered or passed over."""
-    lines = [
-        b"", b"{", b"[]", b"3", b"\xff\xfe", b"[" * 100_000, b'{"id": 1}', b'{"id": 1, "method": []}',
-        b'{"id": 1, "method": 3}', b'{"method": "notifications/x"}', b'{"id": 2, "method": "tools/call"}',
-        b'{"id": 3, "method": "initialize", "params": 7}', b"x" * 3_000_000, b'{"id": "z", "method": "ping"}',
-    ]  # fmt: skip
-    command = [sys.executable, "-I", "-S", "-c", "import sys; sys.path.append(sys.argv[1])\n"
-               "from playbook_db.claude_code.setup import mcp_unready\nmcp_unready.serve('why')",
-               str(Path(mcp_unready.__file__).parents[3])]  # fmt: skip
+_LOADED = """
+import sys
+from playbook_db.__main__ import run
+sys.argv = ["playbook", "mcp"]
+run()
+print(*sorted({"click", "mcp", "pydantic", "sqlalchemy", "asyncio"} & sys.modules.keys()), file=sys.stderr)
+"""
 
-    done = subprocess.run(command, input=b"\n".join(lines) + b"\n", capture_output=True, timeout=300, check=True)
 
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.stderr == b""
-    assert answers[-1] == {"jsonrpc": "2.0", "id": "z", "result": {}}
-    assert [each["id"] for each in answers if "result" in each] == [3, "z"]
-    assert {each["error"]["code"] for each in answers if "error" in each} == {-32601}
+def test_a_session_that_only_reads_loads_no_library(session: Session) -> None:
+    """Each session of a plugin's user starts a server, used or not."""
+    calls = {"search": {"question": "pytest selection"}, "list": {}, "why": {"name": "oth-001"}, "history": {}}
+    messages = [{"method": "initialize", "params": {}}, {"method": "tools/list"}]
+    messages += [{"method": "tools/call", "params": {"name": name, "arguments": it}} for name, it in calls.items()]
+    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, **each}) + "\n" for each in messages]
+
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED], input="".join(lines), capture_output=True, text=True, cwd=session.folder,
+        check=True,
+    )  # fmt: skip
+
+    assert done.stderr == "\n"
+    assert ["oth-001" in line for line in done.stdout.splitlines()[2:]] == [True] * 4

@@ -134,11 +134,11 @@ def test_no_variable_of_git_and_no_relative_path_has_a_say(
     monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "a crowd")
 
-    assert "line by line" in str(git.setup_problem(str(repository)))
+    assert git.is_tracked(str(repository), MIRROR)
     assert not started.exists()
     assert not (tmp_path / "trace").exists()
     monkeypatch.setenv("PATH", ".")
-    assert git.setup_problem(str(repository)) is not None
+    assert git.is_tracked(str(repository), MIRROR)
     assert not started.exists()
 
 
@@ -149,9 +149,7 @@ def test_a_worktree_of_a_bare_repository_is_set_up(repository: Path, tmp_path: P
     _git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "a worktree"))
     worktree = str(tmp_path / "a worktree")
 
-    assert "line by line" in str(git.setup_problem(worktree))
     git.install(worktree, share=False)
-    assert git.setup_problem(worktree) is None
     assert "merge-driver" in (tmp_path / "bare.git" / "config").read_text()
     assert git.uninstall(worktree, share=False).changed
 
@@ -167,8 +165,6 @@ def test_a_repository_of_another_user_is_refused_in_a_sentence(tmp_path: Path, m
 
     with pytest.raises(GitError, match=sentence):
         git.install(str(bait.folder), share=False)
-    with pytest.raises(GitError, match=sentence):
-        git.setup_problem(str(bait.folder))
     ask_all(bait.folder)
 
     assert bait.started() == []

@@ -147,6 +147,28 @@ def test_the_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Pr
     assert [_rows(path, table) for table in ("revisions", "changes", "key_points", "votes")] == before
 
 
+@pytest.mark.parametrize("damage", ["page", "structure"])
+def test_a_damaged_full_text_index_costs_no_point(path: Path, project: Project, damage: str) -> None:
+    """Only the index is new, even if SQLite can't open the old one."""
+    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
+    edit.add(project, "learned since the backup", section="pat")
+    before = _points(project)
+    _closed(project)
+    if damage == "page":
+        _zero(path, *_pages(path, "point_search_data"))
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'porter', 'x')"
+            )
+
+    repaired = _repair(path)
+
+    assert (repaired.has_wrong_search, repaired.backup) == (True, None)
+    assert _points(project) == before
+    assert maintenance.check_database(f"sqlite:///{path}").problems == ()
+
+
 def test_a_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> None:
     """Both stay as they were, and the new file uses neither."""
     edit.add(project, "in the log")

@@ -6,8 +6,9 @@ import json
 import random
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,12 +20,18 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file, search_words
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
+from playbook_db.errors import (
+    DamagedError,
+    DatabaseError,
+    PointNotFoundError,
+    PointRuleError,
+    RevisionNotFoundError,
+    UndoError,
+)
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
-from playbook_db.services.reading import listing
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.searching import Searched
 from playbook_db.store.queries import hook_queries
@@ -58,7 +65,6 @@ _deeds = st.one_of(
     st.tuples(st.sampled_from(["import", "replace"]), playbooks_of_few_texts()),
     st.tuples(st.sampled_from(["undo", "go back"]), st.integers(1, 8)),
     st.tuples(st.just("by hand"), st.tuples(_names, _texts)),
-    st.tuples(st.just("without FTS5"), st.tuples(_names, _texts)),
 )
 
 
@@ -66,10 +72,6 @@ def _do(project: Project, what: str, of: Any) -> None:
     def bring_in(*, replaces: bool) -> None:
         reading = playbook_file.decode(playbook_file.encode(of), source="a test")
         import_export.import_playbook(project, reading, source="a test", replace=replaces)
-
-    def elsewhere() -> None:
-        with without_fts5(), open_store(str(project.store.url)) as store:
-            edit.edit(Project(store, project.key), of[0], text=of[1])
 
     deeds: dict[str, Callable[[], object]] = {
         "apply": lambda: edit.apply_batch(project, of, origin="a test"),
@@ -80,7 +82,6 @@ def _do(project: Project, what: str, of: Any) -> None:
         "undo": lambda: undo.undo(project, RevisionRange(of, of), prefer="theirs"),
         "go back": lambda: undo.go_back(project, str(of)),
         "by hand": lambda: _reword_by_hand(project, *of),
-        "without FTS5": elsewhere,
     }
     with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
         deeds[what]()
@@ -90,27 +91,6 @@ def _reword_by_hand(project: Project, name: str, text: str) -> None:
     """As somebody does it who has the program `sqlite3`."""
     with closing(sqlite3.connect(project.store.where)) as connection, connection:
         connection.execute("UPDATE key_points SET text = ? WHERE name = ? AND forgotten = 0", (text, name))
-
-
-@contextmanager
-def without_fts5() -> Iterator[None]:
-    """Each connection that is opened meanwhile is of an SQLite that never had FTS5: its own function takes it out."""
-    library = ctypes.CDLL(_sqlite3.__file__)
-    connect = _sqlite3.connect
-
-    def opened(*args: Any, **named: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **named)
-        handle = ctypes.c_void_p.from_address(id(connection) + object.__basicsize__)  # the first field is SQLite's own
-        modules = [name for (name,) in connection.execute("SELECT name FROM pragma_module_list")]
-        kept = [name.encode() for name in modules if not name.startswith("fts")]
-        library.sqlite3_drop_modules(handle, (ctypes.c_char_p * (len(kept) + 1))(*kept, None))
-        assert not full_text.can_index(connection.execute)
-        return connection
-
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (_sqlite3, sqlite3, sqlite3.dbapi2):
-            patch.setattr(module, "connect", opened)
-        yield
 
 
 def _require_true(path: str | Path) -> None:
@@ -136,7 +116,7 @@ def _words(text: str, *, whole: bool) -> Sequence[str]:
 @given(histories=st.lists(st.lists(_deeds, max_size=6), min_size=2, max_size=2))
 def test_the_index_is_what_the_live_points_give(new_project: NewProject, histories: Sequence[Any]) -> None:
     """Through batches, merges, imports, undos, restores and erasures, of two projects in one database, what is written
-    by hand or without FTS5 in between, and a transfer."""
+    by hand in between, and a transfer."""
     project = new_project()
     other = Project(project.store, f"{project.key}/other")
     for each, history in zip((project, other), histories, strict=True):
@@ -206,6 +186,7 @@ _DAMAGES = {
         " WHERE name = 'point_search'"
     ),
 }
+_UNOPENED = [_DAMAGES[name] for name in ("its structure", "another version's", "it can't be opened")]
 
 
 @pytest.fixture
@@ -220,7 +201,8 @@ def ruled(tmp_path: Path) -> Path:
 
 
 def _searched(project: Project, question: str) -> Searched:
-    return listing.search(project, question)
+    with project.store.read(project.key) as book:
+        return book.search(question)
 
 
 def _write_all_kinds(path: Path) -> None:
@@ -235,8 +217,8 @@ def _write_all_kinds(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
 def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
-    """The check names it and what helps, a search does without it and says so. A write that meets the damage mends it;
-    where none has met it, the check still says so."""
+    """The check names it and what helps, a search does without it and says so. A write that meets the damage mends it
+    if the index can be opened; otherwise the check still says so."""
     with closing(sqlite3.connect(ruled)) as connection:
         connection.executescript(damage)
 
@@ -251,67 +233,37 @@ def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
     after = maintenance.check_database(f"sqlite:///{ruled}")
     assert after.problems in ((), report.problems)
     if after.problems:
-        assert damage in (_DAMAGES["its words"], _DAMAGES["a part of it is gone"])
+        assert damage in (*_UNOPENED, _DAMAGES["its words"], _DAMAGES["a part of it is gone"])
     else:
         _require_true(ruled)
 
 
 @pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
 def test_a_damaged_index_is_made_anew_when_asked(ruled: Path, damage: str) -> None:
-    """By `db check --rebuild-search` and by `db repair`, which takes nothing else for damaged."""
-    for mend in (maintenance.rebuild_search, lambda url: repair.repair(url, folder="/")):
+    """By `db repair`, which takes nothing else for damaged, and by `db check --rebuild-search` if it can be opened."""
+    url = f"sqlite:///{ruled}"
+    with closing(sqlite3.connect(ruled)) as connection:
+        connection.executescript(damage)
+    if damage in _UNOPENED:
+        with pytest.raises(DamagedError, match="playbook db repair"):
+            maintenance.rebuild_search(url)
+    else:
+        maintenance.rebuild_search(url)
+        _require_true(ruled)
         with closing(sqlite3.connect(ruled)) as connection:
             connection.executescript(damage)
-        mended = mend(f"sqlite:///{ruled}")
+    repaired = repair.repair(url, folder="/")
 
-        assert mended is True or (isinstance(mended, repair.Repaired) and not mended.is_damaged)
-        _require_true(ruled)
-
-
-def test_where_sqlite_has_no_fts5_all_goes_on_and_the_index_comes_later(ruled: Path) -> None:
-    """Writes, checks and backups; a search goes by parts of words. The first write where there is FTS5 makes it."""
-    url = f"sqlite:///{ruled}"
-    with without_fts5():
-        _write_all_kinds(ruled)
-        with open_store(url) as store:
-            found = _searched(Project(store, "/work/harbour"), "pars")
-            assert maintenance.check(store) == []
-        assert ([point.name for point, _ in found.points], found.is_damaged) == (["oth-005"], False)
-        assert not maintenance.rebuild_search(url)
-        backups.take(str(ruled), backups.BY_HAND, now=datetime.now(UTC))
-    assert maintenance.check_database(url).problems == ("the full-text index doesn't match the points",)
-
-    with open_store(url) as store:
-        edit.add(Project(store, "/work/harbour"), "back again")
-
+    assert (repaired.has_wrong_search, repaired.is_damaged) == (True, damage in _UNOPENED)
     _require_true(ruled)
 
 
-def test_a_database_that_was_made_without_fts5_gets_an_index_later(tmp_path: Path) -> None:
-    """Like one that another machine made."""
-    path = tmp_path / "made.db"
-    with without_fts5(), open_store(f"sqlite:///{path}") as store:
-        edit.add(Project(store, "/work/harbour"), "use ruff")
-        assert maintenance.check(store) == []
-    with open_store(f"sqlite:///{path}") as store:
-        edit.add(Project(store, "/work/harbour"), "use mypy")
+def test_an_sqlite_without_fts5_is_refused_in_a_sentence(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says which Python has it."""
+    monkeypatch.setattr(full_text, "is_supported", lambda: False)
 
-    _require_true(path)
-
-
-@pytest.mark.parametrize("before", [0, 1])
-def test_what_is_forgotten_without_fts5_stays_nowhere(ruled: Path, before: int) -> None:
-    """Neither in an index that nobody there can read, nor among what waits for it."""
-    with open_store(f"sqlite:///{ruled}") as store:
-        edit.add(Project(store, "/work/harbour"), "the password is hunterxyzzy")
-    with without_fts5(), open_store(f"sqlite:///{ruled}") as store:
-        project = Project(store, "/work/harbour")
-        if before:
-            edit.edit(project, "oth-005", text="the password was changed")
-        assert forget(project, Request(name="oth-005")).is_rewritten
-
-    files = [Path(f"{ruled}{end}") for end in ("", "-wal")]
-    assert not [file for file in files if file.exists() and b"unterxyzz" in file.read_bytes()]
+    with pytest.raises(DatabaseError, match=f"{sys.executable} has SQLite [0-9.]+ without FTS5; .* Use another Python"):
+        open_store(f"sqlite:///{ruled}")
 
 
 def test_what_waits_isn_t_found_by_its_old_words(ruled: Path) -> None:

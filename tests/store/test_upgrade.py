@@ -4,14 +4,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
 
 from benchmarks.torture import damage
 from playbook_db.domain import prompt_text
@@ -177,27 +173,6 @@ def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path,
         open_store(f"sqlite:///{path}")
 
     assert path.read_bytes() == before
-
-
-def test_a_database_of_an_unreleased_checkout_is_refused_and_untouched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its schema has a number that is ours now; by our commands as by Alembic's, without another backup each time."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0001.db", path)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE revisions RENAME COLUMN actor TO author")
-        connection.commit()
-    before = path.read_bytes()
-
-    with pytest.raises(DatabaseError, match=r"before version 0\.1\.0.*playbook export.*playbook import"):
-        open_store(f"sqlite:///{path}")
-    monkeypatch.chdir(_FROZEN.parents[1])
-    with pytest.raises(CommandError, match=r"before version 0\.1\.0"):
-        command.upgrade(Config("alembic.ini", cmd_opts=Namespace(x=[f"db={path}"])), "head")
-
-    assert path.read_bytes() == before
-    assert list_backups(str(path)) == []
 
 
 def test_where_migrating_is_not_wanted_an_older_database_is_told(

@@ -229,6 +229,20 @@ def details(seen: Seen, name: str) -> PointRecord:
         return edit.find(project, name)
 
 
+def test_a_double_click_is_one_vote(seen: Seen) -> None:
+    """The second click comes before the answer to the first."""
+    with seen.project() as project:
+        edit.add(project, "Voted on once", section="pat")
+        with project.store.write(project.key) as book:
+            name = next(each.name for each in book.live_points() if each.text == "Voted on once")
+    seen.go(f"/points/{name}")
+    button = "document.querySelector('[value=helpful]').click()"
+    seen.driver.execute_script(f"{button}; setTimeout(() => {button}, 5)")
+    seen.go(f"/points/{name}")
+
+    assert details(seen, name).point.helpful == 1
+
+
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
 @pytest.mark.smoke
 def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:

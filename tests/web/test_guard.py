@@ -100,6 +100,13 @@ def test_without_the_cookie_nothing_is_answered(with_secret: Visitor, path: str)
         assert "playbook web" in answer.body
 
 
+def test_a_port_forwarded_with_another_number_is_explained(with_secret: Visitor) -> None:
+    """The browser then names the other port."""
+    port = with_secret.host.partition(":")[2]
+
+    assert f"ssh -L {port}:127.0.0.1:{port}" in with_secret.ask("GET", "/", headers={"Host": "localhost:9"}).body
+
+
 @pytest.mark.parametrize(
     "host",
     [

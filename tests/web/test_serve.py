@@ -1,5 +1,6 @@
 """How the pages' server begins and ends, and what is said where it can't begin."""
 
+import contextlib
 import os
 import shlex
 import socket
@@ -151,6 +152,17 @@ def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
         assert Visitor(visitor.address).see("/points").status == 403
         clock.write_text(str(3600 * 1.8))
         assert process.wait(PATIENCE_S) == 0
+
+
+def test_while_too_many_connections_are_open_requests_are_refused(visitor: Visitor) -> None:
+    """And answered again once those end."""
+    host, _, port = visitor.host.partition(":")
+    with contextlib.ExitStack() as crowd:
+        for _ in range(serve.MAX_CONNECTIONS):
+            crowd.enter_context(socket.create_connection((host, int(port)), PATIENCE_S))
+        assert visitor.see("/points").status == 503
+
+    assert visitor.see("/points").status == 200
 
 
 @pytest.mark.parametrize("signal", ["terminate", "interrupt"])

@@ -99,7 +99,6 @@ def _store(job: "dict[str, str | None]") -> "str | None":
         hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}" if path else str(error)
-    spool.keep_reserve()  # the job is safe; the reserve is for a worse day
     return None
 
 

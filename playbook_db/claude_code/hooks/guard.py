@@ -7,6 +7,7 @@ The message is a key point. The hook logs each time it asks or refuses, and each
 it prints nothing, because Claude Code also starts it for every command that it can't parse.
 """
 
+import json
 import os
 import sys
 
@@ -62,9 +63,10 @@ def _work(hook: hook_runner.Hook) -> None:
             return
         import shlex  # late: a guard is rarely asked
 
-        reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {shlex.quote(name)})")
-        decision = f'"permissionDecision":"{mode}","permissionDecisionReason":{reason}'
-        hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{event.hook_event_name}",{decision}}}}}\n'.encode("ascii"))
+        reason = f"{text} (your guard; to remove it: playbook unguard {shlex.quote(name)})"
+        decision = {"permissionDecision": mode, "permissionDecisionReason": reason}
+        answer = {"hookSpecificOutput": {"hookEventName": event.hook_event_name, **decision}}
+        hook.say(f"{json.dumps(answer)}\n".encode("ascii"))
     hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(projects.project_of(folder))))
 
 

@@ -2,13 +2,14 @@
 exit code 0.
 
 Claude Code gives a hook a JSON object on standard input, and environment variables. The input isn't trusted: a field
-that is missing or has the wrong type becomes None. For the hooks; the worker uses it to write its log. Imports only
-modules of the standard library that the interpreter has loaded already or loads quickly.
+that is missing or has the wrong type becomes None. For the hooks; the worker uses it to write its log. Standard library
+only.
 """
 
-import _signal  # type: ignore[import-not-found]  # `signal` itself would bring `enum`
+import _signal  # type: ignore[import-not-found]  # `signal` itself makes enumerations first
 import _thread
 import gc
+import json
 import os
 import stat
 import sys
@@ -142,14 +143,9 @@ def parse(data: bytes) -> "Event | None":
 def scanned(text: str) -> "Any":
     """Parse *text* as JSON. Return None if it isn't valid."""
     try:
-        return _scan(text)
-    except Exception:  # no JSON, or a Python without that scanner
-        import json
-
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return None
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def storable(value: object) -> "str | None":
@@ -162,24 +158,6 @@ def storable(value: object) -> "str | None":
 def session_folder_name(folder: str) -> str:
     """Return the name of the folder in which Claude Code keeps the transcripts of sessions that began in *folder*."""
     return "".join([char if char.isascii() and char.isalnum() else "-" * (1 + (char > "\uffff")) for char in folder])
-
-
-def _scan(text: str) -> object:
-    """Parse *text* as JSON with Python's C scanner, because `import json` takes longer than all the work of a hook."""
-    from _json import make_scanner
-
-    class Context:
-        strict = True
-        object_hook = object_pairs_hook = None
-        parse_float = float
-        parse_int = int
-        parse_constant = float
-        memo: "dict[str, str]" = {}  # noqa: RUF012 - the scanner asks for it
-
-    value, end = make_scanner(Context())(text, 0)  # type: ignore[arg-type]
-    if end != len(text):
-        raise ValueError(f"more than one JSON value, from character {end + 1} on")
-    return value
 
 
 def folder_of_session(session_id: str, cwd: str) -> "str | None":

@@ -8,6 +8,7 @@ question once. New lessons, failures and proposals are shown once: a small file 
 ones. The very first session is told that playbook is on.
 """
 
+import json
 import os
 import sys
 import time
@@ -100,8 +101,6 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
-    if not problem and spool.is_disk_full():
-        problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     is_plugin = sys.argv[1:2] in ([], ["plugin"])
     message, record_message = hook.attempt(
         lambda: choose_line(
@@ -130,8 +129,7 @@ def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, k
     if not event.session_id or not path:
         return
     values = {"project": key, "folder": folder, "transcript_path": path}
-    content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in values.items()])
-    session, start = event.session_id, f"{{{content}}}".encode("ascii")
+    session, start = event.session_id, json.dumps(values).encode("ascii")
     hook.attempt(lambda: spool.keep_start(session, start), "the session's start was not recorded")
 
 
@@ -218,11 +216,10 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
-    if waiting.settings and not project_env.is_recorded(folder):
+    if waiting.settings and project_env.consent(folder) is None:
         names = ", ".join(waiting.settings)
-        text = f"the settings of this project set {names}; they are not used until you decide."
-        text = f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust"
-        yield f"{text} --off", lambda: project_env.record_consent(folder, agreed=None)
+        text = f"nothing is learned here: this project's settings set {names}. To decide: {command} project trust"
+        yield text, _keep_nothing
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
     for error in waiting.errors:
         if error.startswith(hook_queries.WAITS) and project_env.BUDGET not in error:

@@ -3,6 +3,7 @@
 If the database can't store the record at once, it goes to the spool. Standard library only.
 """
 
+import json
 import os
 
 from playbook_db import projects, settings
@@ -89,19 +90,10 @@ def compose(sources: "Sequence[Source]", *, limit_units: "int | None" = None) ->
 
 def output(event_name: str, text: str, message: str) -> bytes:
     """Return the answer to the event. *text* is for the model; *message* is for the user only."""
-    parts = [f'"systemMessage":{quoted(message)}'] if message else []
+    answer: dict[str, Any] = {"systemMessage": message} if message else {}
     if text:
-        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{event_name}","additionalContext":{quoted(text)}}}')
-    return f"{{{','.join(parts)}}}\n".encode("ascii")
-
-
-def quoted(text: str) -> str:
-    try:
-        from _json import encode_basestring_ascii
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
-    quoted: str = encode_basestring_ascii(text)
-    return quoted
+        answer["hookSpecificOutput"] = {"hookEventName": event_name, "additionalContext": text}
+    return f"{json.dumps(answer)}\n".encode("ascii")
 
 
 def keep(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[Shown]") -> None:

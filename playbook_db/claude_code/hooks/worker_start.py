@@ -27,9 +27,9 @@ _OF_THE_SESSION = (  # the worker keeps what a user sets for Claude Code, such a
 def start(hook: "Hook", folder: str) -> None:
     """Start the worker, which ends at once if another one runs. For the plugin, first set up the worker's environment.
 
-    The worker works for all projects, so it doesn't inherit the variables that the project in *folder* sets.
+    The worker doesn't inherit the variables that the project in *folder* sets.
     """
-    environ = project_env.user_environment(folder)
+    environ = project_env.worker_environment(folder)
     try:
         if registration.own_scope() != registration.PLUGIN:
             start_detached([sys.argv[2], "-P", "-m", WORKER], environ)

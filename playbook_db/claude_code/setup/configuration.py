@@ -72,7 +72,7 @@ def read_all(folder: str) -> list[Setting]:
     note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
     review, review_source = registration.review_choice(folder)
     mcp, mcp_source = registration.mcp_choice(folder)
-    waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
+    waiting = project_env.untrusted(folder)
     return [
         *(Setting(name, json.dumps(is_on), source or _DEFAULT) for name, (is_on, source) in switches.items()),
         Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), types_source or _DEFAULT, note),

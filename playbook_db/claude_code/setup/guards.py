@@ -105,13 +105,6 @@ def remove_retired(note: Callable[[str], object]) -> None:
                 note(f"the guards of {link.path}: {error}")
 
 
-def dead(folder: str) -> str | None:
-    """Return the command of the first guard in *folder* whose programs don't exist, or None if all exist."""
-    path = registration.settings_file("local", folder)
-    commands = _commands(registration.read_settings(path, registration.GUARD_MARKER))
-    return next((command for command in commands if not registration.is_live(command)), None)
-
-
 def renew(folder: str) -> None:
     """Rewrite the commands of the guards in *folder* with the current programs."""
     if read(folder):

@@ -10,35 +10,39 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import suppress
 from functools import partial
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code.hooks import remind
 from playbook_db.claude_code.setup import install
 from playbook_db.domain import prompt_text
+from playbook_db.errors import PlaybookError
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Store, open_store
-from playbook_db.store import sqlite_open
+from playbook_db.services.reading import status as reading
 
 _PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _SESSION = "doctor-made-this-up"
 
-# Takes a hook's output and log. Returns what the hook did, or `""` and the problem.
-_Judge = Callable[[bytes, str], tuple[str, str]]
+# Takes a hook's output. Returns the problem, or `""`, and what the hook did. Raises ValueError for what isn't JSON.
+_Judge = Callable[[bytes], tuple[str, str]]
 
 
-def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
-    """Run each hook for the project in *folder*. Yield its name, whether it works, and a sentence about the result.
+def try_hooks(folder: str) -> Iterator[tuple[str, str, str]]:
+    """Run each hook for the project in *folder*. Yield its name, the problem, or `""`, and a sentence about the result.
 
-    Inject and remind run on the user's own database, but record nothing, because the session has no id.
+    All but enqueue run on the user's own database, but record nothing, because the session has no id.
     """
-    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
+    event: dict[str, object] = {"cwd": folder, "transcript_path": "s.jsonl"}
+    event |= {"hook_event_name": "SessionStart", "source": "startup"}
     here = {"CLAUDE_PROJECT_DIR": folder}
-    yield _try("inject", folder, event, here, partial(_judge_inject, folder=folder))
-    event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
-    yield _try("remind", folder, event, here, _judge_remind)
+    yield _try("inject", folder, event, here, partial(_judge_inject, expected=_expected(folder)))
+    event |= {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
+    yield _try("remind", folder, event, here, partial(_judge_answer, work="searches points for prompts and errors"))
+    call = {"tool_name": "Read", "tool_input": {"file_path": os.path.join(folder, "doctor.py")}}
+    event |= {"hook_event_name": "PreToolUse", **call}
+    yield _try("tool", folder, event, here, partial(_judge_answer, work="searches points for files and subagents"))
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as temporary:
         project, transcript = os.path.join(temporary, "project"), os.path.join(temporary, "transcript.jsonl")
         os.mkdir(project)
@@ -55,79 +59,56 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
             yield _try("enqueue", folder, event, elsewhere, partial(_judge_enqueue, store=store))
 
 
-def _judge_inject(output: bytes, log: str, *, folder: str) -> tuple[str, str]:
-    try:
-        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
-    except (ValueError, AttributeError):
-        return "", f"it printed {output[:80]!r}, which is not a JSON object"
+def _expected(folder: str) -> int:
+    """Return how many points a session in *folder* should get; 0 if the database can't be read."""
+    with suppress(PlaybookError):
+        status = reading.read(project_env.database_url(folder), folder)
+        return status.shown + status.user_shown
+    return 0
+
+
+def _judge_inject(output: bytes, *, expected: int) -> tuple[str, str]:
+    text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
     if not text:
-        return ("", f"it shows no playbook: {log}") if log else _judge_silence(folder)
+        problem = f"it shows no playbook, though there are points: {expected}" if expected else ""
+        return problem, "shows nothing"
     count = len(re.findall(r"^\[[^\]]+\] helpful=", text, re.MULTILINE))
-    used = f"shows {count} {'point' if count == 1 else 'points'} in {prompt_text.utf16_units(text):,} characters"
-    return ("", f"it {used}, but: {log}") if log else (used, "")
+    return "", f"shows {count} {'point' if count == 1 else 'points'} in {prompt_text.utf16_units(text):,} characters"
 
 
-def _judge_silence(folder: str) -> tuple[str, str]:
-    """Judge a hook that showed nothing to a session in *folder*."""
-    path = settings.sqlite_file(project_env.database_url(folder))
-    if path and (loss := sqlite_open.loss_of(path)):
-        return "", f"it shows no playbook: {loss}"
-    if path is None or not os.path.exists(path):
-        return "shows nothing", ""
-    with ExitStack() as stack:
-        connection = stack.enter_context(closing(sqlite_open.connect(path, wait_s=_TIMEOUT_S)))
-        books = [source.book for source in remind.sources(connection, path, folder)]
-        for book in books:  # a team's replica has a connection of its own
-            stack.enter_context(closing(book.connection))
-    if any(book.project.live_points for book in books):
-        return "", f"it shows no playbook: {path} has points for it"
-    return "shows nothing, as it has no points to show", ""
+def _judge_answer(output: bytes, *, work: str) -> tuple[str, str]:
+    json.loads(output).keys()
+    return "", work
 
 
-def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
-    try:
-        is_object = isinstance(json.loads(output), dict)
-    except ValueError:
-        is_object = False
-    problem = log if is_object else f"it printed {output[:80]!r}, which is not a JSON object"
-    return "" if problem else "searches points for prompts, errors and subagents", problem
-
-
-def _judge_enqueue(output: bytes, log: str, *, store: Store) -> tuple[str, str]:
+def _judge_enqueue(output: bytes, *, store: Store) -> tuple[str, str]:
     if output:
-        return "", f"it printed {output[:80]!r}, but must print nothing"
-    if log:
-        return "", log
+        return f"it printed {output[:80]!r}, but must print nothing", ""
     is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
-    return ("records a session's end", "") if is_queued else ("", "it queued no job")
+    return "" if is_queued else "it queued no job", "records a session's end"
 
 
 def _try(
-    hook: str, folder: str, event: Mapping[str, str], variables: Mapping[str, str], judge: _Judge
-) -> tuple[str, bool, str]:
+    hook: str, folder: str, event: Mapping[str, object], variables: Mapping[str, str], judge: _Judge
+) -> tuple[str, str, str]:
     # It runs as if registered for the user, which always answers, and with a worker that does nothing. It logs into a
-    # temporary folder, so that the next doctor doesn't find these lines.
+    # temporary folder, so that nobody takes these lines for a session's.
     programs = install.programs(folder)
     environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
-
-    def run(*arguments: str, payload: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = [programs.python, "-I", "-S", *arguments]
-        return subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
-
     program = os.path.join(programs.hooks_folder, f"{hook}.py")
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as logs:
-        began = time.perf_counter()
-        run("-c", "pass")
-        started = time.perf_counter()
-        done = run(program, "user", "/bin/true", logs, payload=json.dumps(event).encode())
-        ended = time.perf_counter()
+        command = [programs.python, "-I", "-S", program, "user", "/bin/true", logs]
+        started, payload = time.perf_counter(), json.dumps(event).encode()
+        done = subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+        took_ms = (time.perf_counter() - started) * 1000
         log = _log_text(os.path.join(logs, "hooks.log"))
     if done.returncode or done.stderr:
-        summary, problem = "", f"it ended with exit code {done.returncode} and printed {done.stderr[:200]!r}"
-    else:
-        summary, problem = judge(done.stdout, log)
-    speed = f"takes {(ended - started) * 1000:.0f} ms; Python alone takes {(started - began) * 1000:.0f} ms"
-    return (hook, False, f"{problem} ({speed})") if problem else (hook, True, f"{summary}; {speed}")
+        return hook, f"it ended with exit code {done.returncode} and printed {done.stderr[:200]!r}", ""
+    try:
+        problem, message = judge(done.stdout)
+    except (ValueError, AttributeError):
+        problem, message = f"it printed {done.stdout[:80]!r}, which is not a JSON object", ""
+    return hook, log or problem, f"{message}; takes {took_ms:.0f} ms"
 
 
 def _log_text(log: str) -> str:

@@ -12,8 +12,10 @@ from itertools import groupby
 
 from playbook_db.claude_code.transcripts import places
 from playbook_db.claude_code.transcripts.condensing import condense, limit_of, share
+from playbook_db.claude_code.transcripts.parts import MESSAGE, Part
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, MESSAGE, Entry, Line, Part, Transcript
+from playbook_db.claude_code.transcripts.speech import INTERRUPTED
+from playbook_db.claude_code.transcripts.transcript import Entry, Line, Transcript
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust.corrections import is_correction
 from playbook_db.domain.trust.evidence import OUTSIDE, Place
@@ -140,6 +142,7 @@ class _Draft:
     session_id: str = ""
     last_uuid: str = ""
     branch: str = ""
+    day: str = ""
     broken_lines: int = 0
     is_worth_reading: bool = False
     prompts: int = 0
@@ -154,6 +157,7 @@ class _Draft:
         self.session_id = later.session_id or self.session_id
         self.last_uuid = later.last_uuid or self.last_uuid
         self.branch = later.branch or self.branch
+        self.day = later.day or self.day
         self.broken_lines += later.broken_lines
         self.is_worth_reading |= later.is_worth_reading
         self.prompts += later.prompts
@@ -184,6 +188,7 @@ class _Draft:
             self.calls,
             tuple(self.acts),
             self.branch,
+            self.day,
         )
 
 
@@ -199,6 +204,7 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
         elif entry.begins_turn and not entry.is_sidechain:
             draft.prompts = int(bool(_prompt(entry)))
         draft.session_id, draft.last_uuid, draft.branch = entry.session_id, entry.uuid, entry.branch
+        draft.day = entry.time[:10]
         draft.is_worth_reading = any(part.kind != "result" for part in entry.parts)
     return draft
 

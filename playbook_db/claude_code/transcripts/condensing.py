@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from playbook_db.claude_code.transcripts.error_lines import telling_lines
-from playbook_db.claude_code.transcripts.transcript import Part
+from playbook_db.claude_code.transcripts.parts import Part
 
 # Characters. The limit for words is high, since most is learned from what the user asked and the assistant concluded.
 WORDS_LIMIT = 20_000

@@ -9,8 +9,8 @@ import posixpath
 import re
 
 from playbook_db.claude_code.transcripts import own_text
+from playbook_db.claude_code.transcripts.parts import Part, ToolCall
 from playbook_db.claude_code.transcripts.project_files import DATA, ProjectFiles, has_dependency
-from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, HERE, OUTSIDE, USER, Place
 
 MAX_LABEL_CHARS = 80

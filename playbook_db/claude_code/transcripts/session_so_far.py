@@ -8,16 +8,21 @@ the tool use appears in the transcript of the session that calls, 50 to 150 ms a
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import cast
 
 from playbook_db import project_env
-from playbook_db.claude_code import learner
+from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.transcripts import finding, transcript
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.evidence import OUTSIDE, Place
+from playbook_db.domain.trust.judging import Review
+from playbook_db.errors import SettingError
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook.suggestions import McpSession
 
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
 _PATIENCE_S = 1.0  # until the call is in a transcript
@@ -26,17 +31,6 @@ _LATEST = 20  # transcripts; more sessions don't run at once
 _TAIL_BYTES = 4 << 20  # at the end of a transcript, with the calls that are under way
 # For a session whose transcript can't be read: it may have read a web page.
 UNKNOWN = (Place(OUTSIDE, "what the session read, which isn't known", ""),)
-
-
-@dataclass(frozen=True, slots=True)
-class SoFar:
-    """A session's transcripts so far: its `id`, the `places` that can be evidence, and the points that it `cited`. Only
-    the labels of places are redacted. `secrets` must not be stored."""
-
-    id: str
-    places: tuple[Place, ...]
-    cited: frozenset[str]
-    secrets: frozenset[str]
 
 
 def session_of_call(tool_use: str | None, session: str) -> tuple[str, list[str]]:
@@ -54,9 +48,14 @@ def session_of_call(tool_use: str | None, session: str) -> tuple[str, list[str]]
     return session, _transcripts_of(session)
 
 
-def read(tool_use: str | None, session: str, folder: str) -> SoFar:
-    """Read the transcripts up to now of the session that makes the call *tool_use* (see `session_of_call`)."""
+def read(tool_use: str | None, session: str, folder: str, shown: set[str]) -> McpSession:
+    """Return the session that makes the call *tool_use* (see `session_of_call`), by its transcripts up to now. The
+    server has *shown* it points. Raises SettingError if the session is private."""
     session, paths = session_of_call(tool_use, session)
+    if queue.is_skipped(session):
+        raise SettingError(
+            "The user keeps this session private: it can't change the playbook, and nothing is learned from it."
+        )
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder)
     places: dict[Place, None] = {}
@@ -71,7 +70,10 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
         paths = []
     # Only labels are stored, with a quote. To redact all texts would take four times as long as the rest.
     redacted = (replace(place, label=redact(place.label, secrets)) for place in places)
-    return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
+    counts = registration.mcp_choice(folder)[0] == "live"
+    review = cast(Review, registration.review_mode(folder))
+    places_known = tuple(redacted) if paths else UNKNOWN
+    return McpSession(session, frozenset(shown | cited), places_known, secrets, review, counts)
 
 
 def _transcripts_of(session: str) -> list[str]:

@@ -214,7 +214,9 @@ def render() -> None:
     help="Also search retired points, proposals, earlier texts, and the reasons and evidence of changes.",
 )
 @click.option(
-    "--as-prompt", is_flag=True, help="Say for each match whether a new session is shown it with this prompt, and why."
+    "--as-prompt",
+    is_flag=True,
+    help="Say which points a new session is shown, and why (docs/how-it-works.md).",
 )
 @click.option("--file", "path", metavar="F", help="With --as-prompt: the session then reads this file of the project.")
 @as_json
@@ -257,9 +259,16 @@ def _explain(prompt: str, path: str | None) -> None:
     if folder is None:
         raise click.UsageError("--as-prompt is about a project's sessions. Leave out --user.")
     _, candidates = as_prompt.explain(url, folder, prompt, path)
-    rows = [(each.point.name, each.moment, each.reason, each.point.text) for each in candidates]
-    nothing = "no key point shares a word that counts with this prompt or file, so a session is shown none"
-    print_table(("name", "at", "why", "text"), rows, nothing=nothing, records=map(records.candidate_record, candidates))
+    rows = [(each.point.name, each.moment, each.reason, ", ".join(each.shares), each.point.text) for each in candidates]
+    nothing = "the playbook has no key point that a session could be shown"
+    if candidates and all(each.moment == "start" for each in candidates):
+        notify(["the prompt brings no further key point"])
+    print_table(
+        ("name", "at", "why", "shares", "text"),
+        rows,
+        nothing=nothing,
+        records=map(records.candidate_record, candidates),
+    )
 
 
 def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":

@@ -46,17 +46,15 @@ def mcp() -> None:
     playbook mcp. Points that a session adds with the tools wait for `playbook review`, unless the setting
     playbook_mcp_writes is "live". A session can undo its own changes, but it can't use forget.
     """
+    from playbook_db.mcp_server import protocol, start
+
     try:
-        with needing("playbook mcp", extra="mcp"):
-            from playbook_db.mcp_server import tools
         url, folder = database_url(), project_folder(must_exist=True)
     except PlaybookError as error:
         if sys.stdin.isatty():
             raise
-        from playbook_db.claude_code.setup import mcp_unready  # a client wouldn't show why the server didn't start
-
-        mcp_unready.serve(readable(str(error)))
+        protocol.explain(readable(str(error)))
         return
     if named_project():
         os.environ["CLAUDE_PROJECT_DIR"] = folder
-    tools.serve(url, folder)
+    start.serve(url, folder)

@@ -1,5 +1,6 @@
 """The command sql: queries to the database, answered as a table, CSV or JSON."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_url, is_users_own, notify, project_folder, read_input
+from playbook_db.cli.context import Command, as_json, database_url, is_users_own, notify, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     beside,
@@ -26,11 +27,21 @@ if TYPE_CHECKING:
     from playbook_db.services.reading.sql import Answer
 
 
+_COMMENT = re.compile(r"--[^=\n]*\n|--\s")  # at the beginning of a query
 _NARROWEST = 20  # characters of a long column that can still be read
 _MEASURED_ROWS = 1000  # whose widest cells set the width of the columns; later rows aren't waited for
 
 
-@cli.command()
+class _SqlCommand(Command):
+    """The command, which takes a query that begins with a comment for no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        queries = [each for each in args if _COMMENT.match(each)]
+        others = [each for each in args if each not in queries]
+        return super().parse_args(ctx, [*others, "--", *queries] if queries else args)
+
+
+@cli.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180).")
 @click.option("--line", "by_line", is_flag=True, help="Print each value on a line of its own.")
@@ -61,6 +72,8 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float) -> Non
     from playbook_db.services.reading import sql as sql_service
 
     url, key = sql_service.database_of(database_url(), None if is_users_own() else project_folder())
+    if ":project" in (query or "") and not sql_service.has_playbook(url, key):
+        notify([f"{key} has no playbook, so :project names none"])
     with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:
         if as_csv:
             _print_csv(answer)

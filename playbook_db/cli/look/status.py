@@ -1,4 +1,4 @@
-"""The command status, and the output of `playbook` without a command."""
+"""The command status."""
 
 import os
 from datetime import UTC, datetime
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db import settings
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, project_folder
+from playbook_db.cli.context import as_json, database_and_folder, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, say, wants_json
+from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, wants_json
+from playbook_db.cli.overview import waiting_in_words
 from playbook_db.domain.times import ago, local
 from playbook_db.projects import is_users
 from playbook_db.services import records
@@ -73,7 +73,7 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
         parts += [f"{learned.waiting} wait{'s' * (learned.waiting == 1)}"] * bool(learned.waiting)
         yield "learned last", f"{local(learned.time)}, {', '.join(parts)}: playbook session {learned.session_id}"
     if status.proposals:
-        yield "proposals", f"{_waiting_in_words(status.proposals)}: playbook review"
+        yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
     yield from _often_ignored(status)
     yield "queue", _jobs(status) or "no session waits to be learned from"
     for reason in status.waits:
@@ -130,33 +130,7 @@ def _short(status: "Status") -> str:
         parts.append(f"learned {ago(datetime.fromisoformat(status.learned.time), now=datetime.now(UTC))}")
     parts += filter(None, [_jobs(status)])
     if status.proposals:
-        parts.append(_waiting_in_words(status.proposals))
+        parts.append(waiting_in_words(status.proposals))
     if status.waits:
         parts.append("see playbook status")
     return f"playbook: {', '.join(parts)}"
-
-
-def print_overview() -> None:
-    """Print how many points the playbook has, how many proposals wait, and what was learned last."""
-    url, folder = database_and_folder()
-    path = settings.sqlite_file(url)
-    if path is not None and not os.path.exists(path):
-        say("There is no playbook yet. To add this project: playbook init")
-        return
-    from playbook_db.services.reading import command_reads
-    from playbook_db.services.reading import status as service
-
-    status = service.read(url, folder)
-    if folder is not None and not status.points and (moved := command_reads.moved_from(url, folder)):
-        notify([moved])
-    proposals = f"; {_waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
-    say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
-    if lesson := command_reads.last_lesson(url, folder):
-        name, text, time = lesson
-        say(f'Last lesson, {ago(datetime.fromisoformat(time), now=datetime.now(UTC))}: "{one_line(text)}" [{name}]')
-    elif not status.points:
-        say(f"Add a point with: playbook{of_user()} add TEXT")
-
-
-def _waiting_in_words(count: int) -> str:
-    return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"

@@ -63,7 +63,7 @@ def why_vote_waits(name: str, tag: str, text: str, evidence: Collection[Evidence
     classes = [each.trust for each in evidence if each.is_found]
     if OUTSIDE in classes or (evidence and not classes):
         return "a quote is from outside" if classes else "no quote is yours, or from something seen here"
-    page = "" if is_about(text, evidence) else _first_outside(places)
+    page = "" if is_about(text, evidence) else first_outside(places)
     return f"the session read {page}, and no quote is about the point" if page else ""
 
 
@@ -75,13 +75,13 @@ def says_the_same(merged: str, sources: Collection[str]) -> bool:
 
 def _why_not_users(text: str, evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
     """Return the reason why the user's words don't support a change against a point with this *text*, or `""`."""
-    if page := _first_outside(places):
+    if page := first_outside(places):
         return f"the session read {page}"
     users = [each for each in evidence if each.trust == USER]
     return "" if is_about(text, users) else "no quote of yours is about it"
 
 
-def _first_outside(places: Iterable[Place]) -> str:
+def first_outside(places: Iterable[Place]) -> str:
     """Return the label of the first text from outside in *places*, or `""`."""
     return next((place.label for place in places if place.trust == OUTSIDE), "")
 

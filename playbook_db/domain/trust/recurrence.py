@@ -12,7 +12,7 @@ from playbook_db.domain.operations import AGAIN, MAX_OPERATIONS
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.proposals import Proposal, name_of
 from playbook_db.domain.trust.evidence import OUTSIDE, Evidence, Place, find_evidence
-from playbook_db.domain.trust.influence import why_vote_waits
+from playbook_db.domain.trust.influence import first_outside, why_vote_waits
 from playbook_db.domain.trust.judging import RISKY, JudgedOperations, JudgedTags, Proposed, Review
 
 
@@ -67,8 +67,7 @@ def judge_again(
         if point:
             again.votes.append(Vote(name, AGAIN, str(lesson.get("text") or ""), evidence=evidence))
         elif proposal and session != proposal.session_id:
-            has_outside = any(place.trust == OUTSIDE for place in places)
-            waits = playbook.is_users or review == "all" or has_outside or _is_risky(proposal)
+            waits = playbook.is_users or review == "all" or first_outside(places) or _is_risky(proposal)
             if waits:
                 again.proposed.append(Proposed(proposal.operation, evidence, OUTSIDE))
             else:

@@ -56,7 +56,7 @@ class Chunk(ChunkKey):
     `text` is empty if nobody said or did anything in the chunk. `cited` are the points that the assistant named.
     `last_uuid` is the chunk's last entry, and `first_uuid` the transcript's first. `places` are the redacted parts that
     can be evidence, in order. `prompts` and `calls` count the user's prompts and the tool calls. `acts` list the
-    session's actions. `branch` is the session's last branch in git.
+    session's actions. `branch` is the session's last branch in git, and `day` its last day, such as "2026-11-28".
     """
 
     text: str
@@ -69,6 +69,7 @@ class Chunk(ChunkKey):
     calls: int = 0
     acts: tuple[Act, ...] = ()
     branch: str = ""
+    day: str = ""
 
     @property
     def session(self) -> str | None:
@@ -204,7 +205,11 @@ class Inquiry:
             ),
             cited=[name for name in cited if any(name in each.playbook.by_name for each in contexts)],
             deadline=self.deadline,
-            setting={"branch": self._redacted(self.chunk.branch), "instructions": self._instructions()},
+            setting={
+                "branch": self._redacted(self.chunk.branch),
+                "day": self._redacted(self.chunk.day),
+                "instructions": self._instructions(),
+            },
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)

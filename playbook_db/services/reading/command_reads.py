@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from playbook_db.errors import ProjectError, Remedy
 from playbook_db.services import session_text
 from playbook_db.services.reading import file_first
 from playbook_db.services.reading.file_first import ReadSource
@@ -13,6 +14,7 @@ from playbook_db.store.queries.hook_queries import Book
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.queries.hook_queries import Reader, Searched, SearchReader, StoredPoint
     from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails
@@ -88,6 +90,26 @@ def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifesp
     return file_first.read(source, query, sync=False)
 
 
+def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | None, Life]":
+    """Return the point *name*, live or retired, the revision that retired it, and its history. A team's replica has no
+    history. Raises PointNotFoundError."""
+    from playbook_db.store.queries import log_queries
+
+    def query(book: "Reader") -> "tuple[list_queries.PointRecord, Life | None]":
+        record = list_queries.require_point(book, name)
+        return record, log_queries.life(book, record.point.id)
+
+    known = file_first.from_file(source.url, source.folder, query)
+    if known is None:
+        from playbook_db.services.reading import history
+
+        with source.opened(only_reads=True) as project:
+            full = history.point_in_full(project, name)
+        known = full.details, full.life
+    record, life = known
+    return record.point, record.retired and record.retired.revision, life or log_queries.Life((), ())
+
+
 def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
     """Raise PointNotFoundError if the database file shows that one of *names* is no point, live or retired."""
 
@@ -150,6 +172,7 @@ def log(
     from playbook_db.services.reading import history
 
     with source.opened() as project:
+        history.require_history(project)
         show(history.log(project, history.LogQuery(**options), most_changes=most))
 
 
@@ -181,10 +204,22 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
     return backup_list.with_schemas(path)
 
 
-def is_ignored(url: str, folder: str) -> bool | None:
-    """Return whether the project in *folder* is ignored. Return None if the database file is not enough."""
-    return file_first.from_file(
-        url, folder, lambda book: hook_queries.is_ignored(book.execute, hook_queries.key_of(book.execute, folder))
+def require_heeded(url: str, folder: str) -> None:
+    """Raise ProjectError if the database file shows that the project in *folder* is ignored."""
+
+    def query(book: Book) -> None:
+        key = hook_queries.key_of(book.execute, folder)
+        if hook_queries.is_ignored(book.execute, key):
+            raise ignored(key)
+
+    file_first.from_file(url, None, query)
+
+
+def ignored(key: str) -> ProjectError:
+    """Return the error about the project *key*, which is ignored."""
+    return ProjectError(
+        f"{key} is ignored (playbook project ignore): these tools can't read or change it.",
+        Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
     )
 
 

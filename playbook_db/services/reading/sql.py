@@ -56,6 +56,13 @@ def _users_key(url: str) -> str:
         return Project.of_user(store).key
 
 
+def has_playbook(url: str, key: str) -> bool:
+    """Return whether the database at *url* has the playbook with this *key*."""
+    query = "SELECT 1 FROM playbook_summary WHERE playbook = :project"
+    with ask(url, query, project_key=key, timeout_s=settings.QUERY_TIMEOUT_S) as answer:
+        return any(True for _ in answer.rows)
+
+
 def read_docs() -> str:
     """Return the text of docs/sql.md from the installed package if it is there, else from the repository."""
     return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")

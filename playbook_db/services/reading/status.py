@@ -115,7 +115,7 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
         waits.append(f"{waiting.mirror} is not in use yet. To look at it and import it: playbook init")
     if waiting.settings:
         names = ", ".join(waiting.settings)
-        waits.append(f"the settings of this project bring {names}. To decide: playbook project trust")
+        waits.append(f"nothing is learned here: this project's settings set {names}. To decide: playbook project trust")
     waits += dict.fromkeys(error.removeprefix(hook_queries.WAITS) for error in waiting.errors)
     return Status(
         key=key,

@@ -46,7 +46,6 @@ _UNDER_WAY = {
 }  # fmt: skip
 _MOST_VERSIONS, _MOST_BYTES = 300, 64 << 20  # of the mirror in the history
 _MOST_TIPS = 20  # of the branch, before it was rewritten
-_OUR_COMMAND = re.compile(r"(?:PYTHONPATH=\S+ )?(.+) -P -m playbook_db merge-driver ")
 _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
 
 
@@ -128,29 +127,6 @@ def root_commit(folder: str) -> str:
 def is_tracked(folder: str, path: str) -> bool:
     """Return whether git tracks *path* in the repository in *folder*, in upper or lower case. Raises GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
-
-
-def setup_problem(folder: str) -> str | None:
-    """Return the problem if git doesn't use playbook-db to merge the committed mirror in *folder*. Return None if it
-    does, if somebody chose another merge driver, or if no mirror is committed. Raises GitError."""
-    name = ".claude/playbook.json"
-    if projects.git_dir(folder) is None or not is_tracked(folder, name):
-        return None
-    used = _ask(folder, "check-attr", "merge", "--", name).decode().rpartition(": ")[2].strip()
-    if used == "unspecified":
-        return f"{name} is in git, which merges it line by line: votes of both sides conflict, or some are lost"
-    if used != "playbook":  # somebody chose another way
-        return None
-    command = _ask(folder, "config", "--get", _DRIVER, may_fail=True).decode(errors="surrogateescape").strip()
-    if not command:
-        return (
-            f"git's attributes say that playbook merges {name}, but this clone has no command for it: it merges lines"
-        )
-    ours = _OUR_COMMAND.match(command)
-    python = ours[1].strip("'") if ours else ""
-    if os.path.isabs(python) and not os.access(python, os.X_OK):
-        return f"git would merge {name} with {python}, which doesn't exist: each merge of it is a conflict"
-    return None
 
 
 def operation_under_way(folder: str) -> str | None:

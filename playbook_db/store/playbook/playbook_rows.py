@@ -3,16 +3,13 @@
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 from sqlalchemy import text as sql
-from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db import settings
-from playbook_db.domain.playbook import KeyPoint, exact_phrases
-from playbook_db.domain.search_words import Term
+from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.queries import hook_queries, list_queries
@@ -26,8 +23,6 @@ SELECT k.name, coalesce(e.helpful, 0), coalesce(e.harmful, 0), {list_queries.AGA
 FROM key_points AS k {list_queries.LAST_REWORDING}
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
 """)
-_FEW_POINTS = 200  # live points; of such a playbook all points are read
-_MOST_COMPARED = 200  # points that contain one phrase
 _statement = functools.lru_cache(sql)  # building one takes longer than running it
 
 
@@ -70,21 +65,6 @@ class PlaybookRows:
         and how many sessions said the same again since."""
         rows = self._execute(_RECENT, names=json.dumps(list(names)))
         return {name: (helpful, harmful, again) for name, helpful, harmful, again in rows}
-
-    def ids_like(self, text: str, live: int) -> list[int] | None:
-        """Return the numbers of all live points with the `normalised` text of *text*, and perhaps of others. Return
-        None if the full-text index can't tell, or if the playbook has few *live* points."""
-        phrases = [phrase for phrase in exact_phrases(text) if phrase]
-        if live <= _FEW_POINTS or not phrases:
-            return None
-        terms = [Term(phrase, is_whole=True) for phrase in phrases]
-        dialect = dialect_of(self.connection)
-        with suppress(SqlError), dialect.beside_writes(self.connection) as other:
-            if dialect.has_search(other) and not dialect.is_search_behind(other):
-                matching, beside = dialect.matching(other, terms), PlaybookRows(other, self.playbook_id)
-                matches = (matching(beside, term, _MOST_COMPARED + 1) for term in terms)
-                return next(([*map(int, ids)] for ids in matches if len(ids) <= _MOST_COMPARED), None)
-        return None
 
     def _execute(self, statement: Executable | str, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Run *statement* with *values*. `:playbook_id` is bound to the playbook's number."""

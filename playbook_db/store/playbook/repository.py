@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, CursorResult, Row, select, update
+from sqlalchemy import Connection, Row, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -50,6 +50,7 @@ _NAMES_AT = sql("""
 SELECT name FROM key_points
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND section = :section AND position = :position
 """)
+_LIVE_TEXTS = sql("SELECT name, text FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # All other queries use the playbook's number, so that Citus knows which server has the playbook.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
@@ -250,14 +251,14 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """Return the live points in canonical order."""
-        return self._noted(self._execute(list_queries.LIVE_POINTS))
-
-    def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """Return the points in the rows of *result*, and remember their numbers for a commit."""
-        rows = result.all()
-        if self._is_writable:
+        rows = self._execute(list_queries.LIVE_POINTS).all()
+        if self._is_writable:  # a commit needs the numbers
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
+
+    def live_texts(self) -> list[tuple[str, str]]:
+        """Return the names and texts of the live points."""
+        return [(name, text) for name, text in self._execute(_LIVE_TEXTS)]
 
     def live_point(self, name: str) -> KeyPoint | None:
         """Return the live point *name*, or None if there is no such point."""
@@ -281,15 +282,6 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """Return the highest position of all live and retired points, or 0 if there are no points."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
-
-    def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
-        """Return all live points with the `normalised` text of *text*, and perhaps others. Return None if the index
-        can't tell."""
-        ids = self.ids_like(text, self.project.live_points)
-        if ids is None:
-            return None
-        listed = ",".join(map(str, ids)) or "NULL"
-        return self._noted(self._execute(sql(f"{hook_queries.POINTS} ({listed})")))
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """Return the names of the live points at *position* in *section*."""

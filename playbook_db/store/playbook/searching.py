@@ -58,16 +58,14 @@ class HistoryHit:
 def search(book: PlaybookRows, question: str) -> Searched:
     """Search for the live points of *book* that match *question*."""
     dialect = dialect_of(book.connection)
-    should_ask = dialect.has_search(book.connection)
-    if should_ask:
-        with suppress(DatabaseError), dialect.savepoint(book.connection):
-            if not dialect.is_search_behind(book.connection):
-                matching = dialect.matching(book.connection, search_words.terms(question))
-                answers = hook_queries.search(book, question, matching=matching)
-                return Searched(tuple(answers))
+    with suppress(DatabaseError), dialect.savepoint(book.connection):
+        if not dialect.is_search_behind(book.connection):
+            matching = dialect.matching(book.connection, search_words.terms(question))
+            answers = hook_queries.search(book, question, matching=matching)
+            return Searched(tuple(answers))
     points = [StoredPoint(row) for row in hook_queries.rows(book, list_queries.LIVE_POINTS)]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
-    return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
+    return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=True)
 
 
 def search_history(book: ProposalRows, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

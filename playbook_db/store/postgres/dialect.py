@@ -25,7 +25,6 @@ from playbook_db.store.postgres.connection import driver_of, make_engine
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner, run
 from playbook_db.store.queries import hook_queries
-from playbook_db.store.sqlite_open import marked_version, usable_schema
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import time_limits
 from playbook_db.store.urls import described
@@ -39,8 +38,7 @@ _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
 _ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _VERSION = sql("""
 SELECT max(version_num) AS version,
-       to_regclass('skipped_operations') IS NOT NULL AS has_tables,
-       obj_description(to_regclass('alembic_version'), 'pg_class') AS oldest_program
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables
 FROM alembic_version
 """)
 _FIND = sql("SELECT id FROM playbooks WHERE key = :key")
@@ -128,14 +126,8 @@ class PostgresDialect(Dialect):
                     raise OtherProgramError(self.where) from None
                 return 0
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
-            schema = int(there.version or 0)
-            window = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
-            return usable_schema(marked_version(schema, int(window[1]) if window else schema))
+            return int(there.version or 0)
         raise OtherProgramError(self.where)
-
-    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Record the *oldest_program* that may write to *version*. Alembic's table has the version itself."""
-        connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
@@ -193,7 +185,8 @@ class PostgresDialect(Dialect):
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         return driver_of(connection).pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
-    def has_search(self, connection: Connection) -> bool:
+    def search_is_true(self, connection: Connection) -> bool:
+        """Return whether the full-text index exists. The server keeps it up to date."""
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
@@ -213,19 +206,12 @@ class PostgresDialect(Dialect):
 
         return matching
 
-    @contextmanager
-    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Yield *connection* itself. An error in the `with` block doesn't end its transaction."""
-        with self.savepoint(connection):
-            yield connection
-
-    def rebuild_search(self, connection: Connection) -> bool:
+    def rebuild_search(self, connection: Connection) -> None:
         """Drop the full-text index and its functions, and create them again."""
         become_owner(connection)
         files = ("postgres/search.sql",)
         distributed.let_citus(connection)
         run(connection, *dropping_statements(files), *making_statements(files))
-        return True
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
         tables = {str(name): int(size) for name, size in connection.execute(_TABLE_SIZES)}
@@ -275,11 +261,6 @@ def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # for functions
     for file in files:
         yield from _statements(file)
-
-
-def naming_oldest(version: int, program: int) -> str:
-    """Return the statement that records *program* as the oldest program that may write to the schema *version*."""
-    return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements(files: Sequence[str] = _FILES) -> Iterator[str]:

@@ -5,11 +5,10 @@
 
 import functools
 import os
-import random
 import sqlite3
 import struct
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -18,15 +17,13 @@ from importlib import resources
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SchemaTooNewError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
-from playbook_db.store import sqlite_open
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.queries import hook_queries
 from playbook_db.store.queries.hook_queries import ADD_HEAD
@@ -39,9 +36,8 @@ SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h 
 WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
-_RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # between tries to get the write lock; the sleep is random
 _connected: set[str] = set()  # the files that this process has connected to
-_FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
+_FILES = ("views.sql", "search_triggers.sql", "triggers.sql")
 
 
 class SqliteDialect(Dialect):
@@ -51,7 +47,6 @@ class SqliteDialect(Dialect):
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
-        self._usual_wait_s = 0.0  # recent waits for the write lock, on average
 
     @property
     def where(self) -> str:
@@ -65,10 +60,10 @@ class SqliteDialect(Dialect):
         transaction. A writer begins with IMMEDIATE, so the rows that it reads can't change before it writes. Migrations
         work without *foreign_keys*: rebuilding a table must not empty the tables that refer to it.
         """
-        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-            raise DatabaseError(
-                f"This Python has SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. Use a newer Python."
-            )
+        lack = "" if full_text.is_supported() else " without FTS5"
+        if lack or sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            driver = f"{sys.executable} has SQLite {sqlite3.sqlite_version}{lack}"
+            raise DatabaseError(f"{driver}; playbook-db needs 3.37 or later with FTS5. Use another Python.")
         writes = self.access == "write"
         engine = create_engine(
             URL.create("sqlite", database=self.path),
@@ -86,10 +81,13 @@ class SqliteDialect(Dialect):
         def begin(connection: Connection) -> None:
             driver: sqlite3.Connection = connection.connection.dbapi_connection  # type: ignore[assignment]
             options = connection.get_execution_options()
-            if writes and options.get("writes", True):
-                self._begin_to_write(driver, options.get("lock_wait_s", settings.LOCK_WAIT_S))
-            else:
+            if not (writes and options.get("writes", True)):
                 driver.execute("BEGIN")
+                return
+            wait_s = options.get("lock_wait_s", settings.LOCK_WAIT_S)
+            driver.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000):d}")  # milliseconds
+            with self.explained():
+                driver.execute("BEGIN IMMEDIATE")
 
         @event.listens_for(engine, "checkin")
         def let_go(driver: object, record: ConnectionPoolEntry) -> None:
@@ -119,7 +117,7 @@ class SqliteDialect(Dialect):
             version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
-        return sqlite_open.usable_schema(version)
+        return int(version)
 
     def _version_at_rest(self) -> int | None:
         """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
@@ -138,12 +136,11 @@ class SqliteDialect(Dialect):
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return sqlite_open.usable_schema(version) if application == files.APPLICATION_ID else None
+        return int(version) if application == files.APPLICATION_ID else None
 
-    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Record the schema *version*, and the *oldest_program* that may write to it. `schema_version` reads both."""
-        marked = sqlite_open.marked_version(version, oldest_program)
-        connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
+    def mark_version(self, connection: Connection, version: int) -> None:
+        """Record the schema *version* in the file's header, for `schema_version`."""
+        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
     # Create and migrate the file.
@@ -195,7 +192,7 @@ class SqliteDialect(Dialect):
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Create the views, triggers, full-text index and planner's statistics of this version."""
+        """Create the views, triggers and full-text index of this version."""
         full_text.make(connection.exec_driver_sql)
         for file_name in _FILES:
             for statement in files.statements(file_name):
@@ -217,33 +214,21 @@ class SqliteDialect(Dialect):
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def has_search(self, connection: Connection) -> bool:
-        """Return whether this version of SQLite supports the full-text index."""
-        return full_text.can_index(connection.exec_driver_sql)
-
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
         """Return the function that finds the live points with a term. It uses the full-text index."""
         return hook_queries.matching
 
-    @contextmanager
-    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Open a second connection to query the full-text index, which doesn't see the writes of *connection*. On
-        *connection* itself, a damaged index would end the transaction."""
-        with connection.engine.execution_options(writes=False).connect() as other:
-            try:
-                yield other
-            except SqlError:
-                other.invalidate()
-                raise
+    def optimize(self, connection: Connection) -> None:
+        """Let SQLite update its planner's statistics of the tables that *connection* has queried."""
+        connection.exec_driver_sql("PRAGMA optimize")
 
-    def rebuild_search(self, connection: Connection) -> bool:
-        """Rebuild the full-text index without removed texts. Return whether this version of SQLite can do that."""
-        return full_text.make(connection.exec_driver_sql)
+    def rebuild_search(self, connection: Connection) -> None:
+        """Rebuild the full-text index without removed texts."""
+        full_text.make(connection.exec_driver_sql)
 
     def is_search_behind(self, connection: Connection) -> bool:
-        """Return whether the full-text index lacks changes, and this version of SQLite can add them."""
-        execute = connection.exec_driver_sql
-        return full_text.is_behind(execute) and full_text.can_index(execute)
+        """Return whether the full-text index lacks changes."""
+        return full_text.is_behind(connection.exec_driver_sql)
 
     def catch_up_search(self, connection: Connection) -> None:
         """Add the missing changes to the full-text index."""
@@ -273,10 +258,8 @@ class SqliteDialect(Dialect):
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Return whether the full-text index matches the points. Return True if this can't be checked: FTS5 may be
-        missing, and its check needs write access. The write is rolled back."""
-        if not full_text.can_index(connection.exec_driver_sql):
-            return True
+        """Return whether the full-text index matches the points. Return True if this can't be checked: FTS5's check
+        needs write access. The write is rolled back."""
         with closing(open_file(self.path, "write")) as alone:
             try:
                 alone.execute("BEGIN IMMEDIATE")
@@ -288,7 +271,7 @@ class SqliteDialect(Dialect):
 
     def structure(self, connection: Connection) -> dict[str, str]:
         """Return the SQL of each table, index, view and trigger, by kind and name. Leave out SQLite's own tables, and
-        the full-text index, which some versions of SQLite can't create."""
+        the full-text index, which `search_is_true` checks."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
         return {
@@ -350,32 +333,6 @@ class SqliteDialect(Dialect):
                 raise
             return open_file(self.path, "read")
 
-    def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
-        """Begin a transaction with the write lock. Wait for the lock up to *wait_s* seconds.
-
-        SQLite itself sleeps longer and longer between tries, so new writers would get the lock first. Sleeps of random
-        length give all writers the same chance. Sleeps are longer under load, to save processor time, and short for a
-        writer that has waited twice as long as usual.
-        """
-        began = time.monotonic()
-        waited_s = 0.0
-        driver.execute("PRAGMA busy_timeout = 0")
-        try:
-            while not driver.in_transaction:
-                try:
-                    with self.explained():
-                        driver.execute("BEGIN IMMEDIATE")
-                except DatabaseBusyError:
-                    waited_s = time.monotonic() - began
-                    if waited_s > wait_s:
-                        raise
-                    is_late = waited_s > 2 * self._usual_wait_s
-                    longest_s = _RETRY_AT_MOST_S if is_late else max(_RETRY_AT_MOST_S, self._usual_wait_s / 4)
-                    time.sleep(random.uniform(_RETRY_AT_LEAST_S, longest_s))  # noqa: S311 - no secret hangs on it
-            self._usual_wait_s += (waited_s - self._usual_wait_s) / 4
-        finally:
-            driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
-
 
 def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     """Raise DatabaseError if the database *path* has a trigger that isn't ours, or a changed view of ours. Other views
@@ -389,9 +346,6 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
-        schema = connection.execute("PRAGMA user_version").fetchone()[0] % sqlite_open.WINDOW
-        if schema > sqlite_open.SCHEMA:  # a newer version may have other triggers
-            raise SchemaTooNewError(path, schema, sqlite_open.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that is not from playbook-db and could change what is stored or shown: "
             f"{', '.join(foreign)}. Nothing was changed. If it is yours, drop it with sqlite3; else use another file."

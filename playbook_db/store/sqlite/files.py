@@ -129,7 +129,8 @@ def _trouble_of_disk(path: str) -> str | None:
 
 def _is_damage(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
-    says_so = ("no such table", "no such column", "no such index", "Could not decode")
+    of_index = "vtable constructor failed", "no such tokenizer", "invalid fts5 file format"
+    says_so = ("no such table", "no such column", "no such index", "Could not decode", *of_index)
     return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
 
 

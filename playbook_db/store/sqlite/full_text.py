@@ -1,9 +1,12 @@
 """Build, update and check the full-text index in an SQLite file.
 
-Each migration rebuilds the index and the views. Triggers only record which points changed, since some versions of
-SQLite have no FTS5. The next process with FTS5 updates the index.
+Each migration rebuilds the index and the views. Triggers only record which points changed. After a commit the same
+process updates the index.
 """
 
+import functools
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 from playbook_db.store.sqlite import files
@@ -13,18 +16,10 @@ VIEW = "search_texts"
 WAITING = f"{TABLE}_waiting"
 OF_FTS5 = tuple(f"{TABLE}_{part}" for part in ("config", "content", "data", "docsize", "idx"))
 TABLES = frozenset({TABLE, WAITING, *OF_FTS5})
-# These statements work without FTS5, which may be missing, and can't drop an index that is too damaged to open.
-_CUT_OFF = (
-    "PRAGMA writable_schema = ON",
-    f"DELETE FROM sqlite_master WHERE tbl_name IN {(TABLE, *OF_FTS5)}",
-    "PRAGMA writable_schema = RESET",
-)
-_DROPPED = (*(f"DROP TABLE IF EXISTS {table}" for table in OF_FTS5), *_CUT_OFF, f"DROP VIEW IF EXISTS {VIEW}")
 _DEFINED = (
     f"CREATE VIRTUAL TABLE {TABLE} USING fts5("
     f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')"
 )
-_CREATE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
 # To remove an old text from the index, FTS5 needs that text.
 _CAUGHT_UP = (
     f"INSERT INTO {TABLE} ({TABLE}, rowid, name, text) SELECT 'delete', w.id, k.name, w.text FROM {WAITING} AS w"
@@ -34,36 +29,40 @@ _CAUGHT_UP = (
     f"DELETE FROM {WAITING}",
 )
 _COMPARE = f"INSERT INTO {TABLE} ({TABLE}, rank) VALUES ('integrity-check', 1)"
-_HAS_FTS5 = "SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"
 _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
-def can_index(execute: Any) -> bool:
-    """Return whether this version of SQLite has FTS5. *execute* runs a statement on a connection."""
-    return execute(_HAS_FTS5).fetchone() is not None
+@functools.cache
+def is_supported() -> bool:
+    """Return whether this Python's SQLite has FTS5."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone() is not None
 
 
 def is_behind(execute: Any) -> bool:
-    """Return whether the index lacks some changes of points."""
+    """Return whether the index lacks some changes of points. *execute* runs a statement on a connection."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
-def make(execute: Any) -> bool:
-    """Delete the index, and build a new one from the points. Return whether this version of SQLite can do that. If not,
-    all points wait for a version with FTS5, and there is no index until then."""
-    for statement in (*_DROPPED, *files.statements("search.sql"), f"DELETE FROM {WAITING}"):
+def make(execute: Any) -> None:
+    """Delete the index, and build a new one from the points. An index that can't be opened raises the driver's
+    error."""
+    dropped = f"DROP TABLE IF EXISTS {TABLE}", f"DROP VIEW IF EXISTS {VIEW}", f"DROP TABLE IF EXISTS {WAITING}"
+    rebuilt = f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')"
+    for statement in (*dropped, *files.statements("search.sql"), _DEFINED, rebuilt):
         execute(statement)
-    can = can_index(execute)
-    for statement in _CREATE if can else (f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}",):
-        execute(statement)
-    return can
+
+
+def cut_off(connection: sqlite3.Connection) -> None:
+    """Delete the index from the file of *connection*, even an index that can't be opened. Rewrite the file."""
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(f"DELETE FROM sqlite_master WHERE tbl_name IN {(TABLE, *OF_FTS5)}")
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute("VACUUM")
 
 
 def catch_up(execute: Any) -> None:
-    """Add all waiting changes to the index. Build the index if it is missing."""
-    if execute(_DEFINITION).fetchone() is None:
-        make(execute)
-        return
+    """Add all waiting changes to the index."""
     for statement in _CAUGHT_UP:
         execute(statement)
 

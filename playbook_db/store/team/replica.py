@@ -21,7 +21,6 @@ from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store
 from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.hook_queries import rows
-from playbook_db.store.sqlite import files as sqlite_files
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.tables import (
@@ -116,8 +115,7 @@ def write(path: str, rows: Rows) -> None:
             if several:
                 connection.execute(insert(table), several)
         full_text.make(connection.exec_driver_sql)
-        for statement in sqlite_files.statements("planning.sql"):
-            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql("ANALYZE")
         connection.exec_driver_sql(f"PRAGMA user_version = {sqlite_open.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]

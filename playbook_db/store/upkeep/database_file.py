@@ -18,7 +18,7 @@ from playbook_db import settings
 from playbook_db.domain.erasure import SHORTEST_TEXT
 from playbook_db.errors import DatabaseError, RepairError
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.sqlite import backups, files
+from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import copy_to, lock_path, swap, undo_swap
@@ -108,6 +108,13 @@ def rewrite(url: URL | str) -> bool:
             return True
     except Timeout:
         return False
+
+
+def rebuild_search(path: str) -> None:
+    """Replace the full-text index in the file *path*, which nobody else uses, however damaged the index is."""
+    with closing(files.open_file(path, "write")) as connection:
+        full_text.cut_off(connection)
+        full_text.make(connection.execute)
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:

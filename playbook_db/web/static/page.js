@@ -66,6 +66,15 @@ if (search && document.getElementById("results")) {
   addEventListener("popstate", () => location.reload());
 }
 
+/* A form is sent once, however often its button is clicked. A page that comes back from the browser's cache sends again. */
+const sent = new Set();
+addEventListener("pageshow", () => sent.clear());
+addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (sent.has(event.target)) event.preventDefault();
+  sent.add(event.target);
+});
+
 /* One key each. */
 const buttons = document.querySelectorAll("[data-review] [data-key]");
 const keys = document.getElementById("keys"); // whether they are on; only the page of a proposal has it
