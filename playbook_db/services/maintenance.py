@@ -17,7 +17,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook import repository
 from playbook_db.store.sqlite_open import SCHEMA
-from playbook_db.store.team import memberships, time_limits
+from playbook_db.store.team import memberships
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file
 from playbook_db.store.upkeep.database_file import Backup, Held, Replaced, State
@@ -92,7 +92,6 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
     with (
         open_store(source_url) as source,
         open_store(target_url) as target,
-        time_limits.at_most(time_limits.FOREVER_S),
         source.snapshot() as there,
         target.transaction() as here,
     ):

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from playbook_db import projects, settings
@@ -31,6 +31,7 @@ from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
 _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
+_CURRENT_FOR = timedelta(seconds=10)  # for this time a read doesn't compare the replica with the server again
 
 
 @contextmanager
@@ -149,6 +150,10 @@ def refresh(
     path = sqlite_open.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
+        known_at = replica.known_at(path)
+        is_fresh = known_at is not None and timedelta() <= datetime.now(UTC) - known_at < _CURRENT_FOR
+        if is_fresh and forget_text is None and not server.has_written:
+            return "current"
         if not server.has_written and replica.is_current(server, membership.name, replica.state(path, membership.name)):
             os.utime(path)  # when it was last known to be current
             return "current"

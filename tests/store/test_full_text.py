@@ -32,7 +32,6 @@ from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
-from playbook_db.services.reading import listing
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.searching import Searched
 from playbook_db.store.queries import hook_queries
@@ -202,7 +201,8 @@ def ruled(tmp_path: Path) -> Path:
 
 
 def _searched(project: Project, question: str) -> Searched:
-    return listing.search(project, question)
+    with project.store.read(project.key) as book:
+        return book.search(question)
 
 
 def _write_all_kinds(path: Path) -> None:

@@ -11,7 +11,7 @@ from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.services.reading import history, listing, statistics
+from playbook_db.services.reading import history, statistics
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
@@ -305,13 +305,15 @@ def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
         shell.execute("DROP INDEX ix_key_points_search")
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == [SEARCH_IS_WRONG]
-        assert listing.search(Project(store, "/work/harbour"), "type").points
+        with store.read("/work/harbour") as book:
+            assert book.search("type").points
 
     maintenance.rebuild_search(str(owned.set(username="postgres")))
 
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == []
-        assert listing.search(Project(store, "/work/harbour"), "types").points
+        with store.read("/work/harbour") as book:
+            assert book.search("types").points
 
 
 def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:

@@ -11,7 +11,6 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
-from playbook_db.services.reading import listing
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection
@@ -39,7 +38,8 @@ def filled(project: Project) -> Project:
 
 
 def _scored(project: Project, question: str) -> list[tuple[str, float]]:
-    found = listing.search(project, question)
+    with project.store.read(project.key) as book:
+        found = book.search(question)
     assert not found.is_damaged
     return [(point.name, score) for point, score in found.points]
 

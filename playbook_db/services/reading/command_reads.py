@@ -80,12 +80,12 @@ def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifesp
     PointNotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
-        if span := list_queries.lifespan(book, name):
-            from playbook_db.store.queries import log_queries
+        number, span = list_queries.point_id(book, name), list_queries.lifespan(book, name)
+        if number is None or span is None:
+            raise list_queries.no_such_point(book, name)
+        from playbook_db.store.queries import log_queries
 
-            if life := log_queries.life(book, name):
-                return life, span, log_queries.use_by_event(book, name)
-        raise list_queries.no_such_point(book, name)
+        return log_queries.life(book, number), span, log_queries.use_by_event(book, name)
 
     return file_first.read(source, query, sync=False)
 
@@ -96,7 +96,8 @@ def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | N
     from playbook_db.store.queries import log_queries
 
     def query(book: "Reader") -> "tuple[list_queries.PointRecord, Life | None]":
-        return list_queries.require_point(book, name), log_queries.life(book, name)
+        record = list_queries.require_point(book, name)
+        return record, log_queries.life(book, record.point.id)
 
     known = file_first.from_file(source.url, source.folder, query)
     if known is None:

@@ -151,7 +151,7 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
             return FullPoint(details)
         return FullPoint(
             details,
-            log_queries.life(book, name, last=last, limit=limit),
+            log_queries.life(book, details.point.id, last=last, limit=limit),
             log_queries.use_by_event(book, name),
             statistics.citations_of(book, name, most=_CITATIONS),
         )

@@ -11,7 +11,6 @@ from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit
-from playbook_db.store.queries.hook_queries import Searched
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
@@ -66,12 +65,6 @@ def read(
         on_page = listing.ranked_ids(book, limit=page_rows, offset=offset) if is_plain else ids[offset:][:page_rows]
         since = timestamp((now or datetime.now(UTC)) - TREND)
         return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
-
-
-def search(project: Project, question: str) -> Searched:
-    """Return the live points that match *question*, best first."""
-    with project.store.read(project.key) as book:
-        return book.search(question)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

@@ -4,7 +4,8 @@ import os
 import socket
 from contextlib import suppress
 from math import ceil
-from threading import Timer
+from threading import TIMEOUT_MAX, Event, Thread
+from time import monotonic
 from typing import Any
 
 import psycopg
@@ -51,7 +52,7 @@ def make_engine(url: URL, **execution_options: Any) -> Engine:
     """Return an engine for the database at *url*. A transaction with the option `writes` off is read-only.
     With the option `begins` off, each statement is a transaction of its own.
 
-    Each transaction waits for the server no longer than `time_limits` allows. A watchdog closes a silent connection.
+    Nobody waits for an answer longer than `time_limits` allows. A watchdog closes a silent connection.
     """
     defaults = {name: value for name, value in _CONNECT_DEFAULTS.items() if name not in url.query}
     engine = create_engine(
@@ -63,6 +64,7 @@ def make_engine(url: URL, **execution_options: Any) -> Engine:
     )
     event.listen(engine, "do_connect", _limit_connecting)
     event.listen(engine, "checkout", _watch)
+    event.listen(engine, "after_cursor_execute", _note_answer)
     event.listen(engine, "checkin", _stop_watching)
     event.listen(engine, "begin", _begin)
     return engine
@@ -96,24 +98,42 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("; ".join(statements))
 
 
+class _Watchdog:
+    """Closes a connection if the server gives no answer in time. That ends the wait for the answer."""
+
+    def __init__(self, driver: "psycopg.Connection[Any]") -> None:
+        self._descriptor = os.dup(driver.fileno())  # valid even if the driver closes its own at the same moment
+        self._is_over = Event()
+        self.note_answer()
+        self._thread = Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def note_answer(self) -> None:
+        """Begin the wait for the next answer."""
+        self._end = monotonic() + (time_limits.remaining_s() or TIMEOUT_MAX)
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(max(0.0, self._end - monotonic())):
+            if monotonic() >= self._end:
+                with suppress(OSError), socket.socket(fileno=os.dup(self._descriptor)) as link:
+                    link.shutdown(socket.SHUT_RDWR)
+                return
+
+    def stop(self) -> None:
+        """End the watch."""
+        self._is_over.set()
+        self._thread.join()
+        os.close(self._descriptor)
+
+
 def _watch(driver: "psycopg.Connection[Any]", record: ConnectionPoolEntry, _: object) -> None:
-    """Close the connection if it is still in use when the time is over. That ends the wait for an answer."""
-    if seconds := time_limits.remaining_s():
-        descriptor = os.dup(driver.fileno())  # valid even if the driver closes its own at the same moment
-        watchdog = Timer(seconds, _hang_up, [descriptor])
-        watchdog.daemon = True
-        watchdog.start()
-        record.info["watchdog"] = watchdog, descriptor
+    record.info["watchdog"] = _Watchdog(driver)
 
 
-def _hang_up(descriptor: int) -> None:
-    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as link:
-        link.shutdown(socket.SHUT_RDWR)
+def _note_answer(connection: Connection, *_: object) -> None:
+    connection.info["watchdog"].note_answer()
 
 
 def _stop_watching(driver: object, record: ConnectionPoolEntry) -> None:
-    if watched := record.info.pop("watchdog", None):
-        watchdog, descriptor = watched
-        watchdog.cancel()
-        watchdog.join()
-        os.close(descriptor)
+    if watchdog := record.info.pop("watchdog", None):
+        watchdog.stop()

@@ -87,7 +87,8 @@ ORDER BY k.retired_in DESC, k.position
 """
 
 POINT = f"""
-SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
+SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten, e.fields FROM key_points AS k
+LEFT JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
@@ -98,12 +99,6 @@ SELECT name, sessions FROM (
     WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN (
         SELECT i.point_id FROM trials AS i WHERE i.playbook_id = :playbook_id)) AS counted
 WHERE sessions >= {OFTEN} ORDER BY sessions DESC, id
-"""
-
-# The additional fields of a point that came from a file.
-EXTRA = """
-SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
-WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
 # The evidence of sessions about a point: for its changes and for its votes.
@@ -439,11 +434,10 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
     span = lifespan(book, name)
     if span is None:
         return None
-    ((*point, retired_in, reason, is_forgotten),) = rows(book, POINT, name=name)
+    ((*point, retired_in, reason, is_forgotten, extra),) = rows(book, POINT, name=name)
     retired = None if retired_in is None else Retirement(retired_in, reason, bool(is_forgotten))
-    extra = next((fields for (fields,) in rows(book, EXTRA, name=name)), "{}")
     evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
-    return PointRecord(StoredPoint(point), retired, span, extra, evidence)
+    return PointRecord(StoredPoint(point), retired, span, extra or "{}", evidence)
 
 
 def require_point(book: "Reader", name: str) -> "PointRecord":

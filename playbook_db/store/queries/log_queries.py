@@ -233,12 +233,9 @@ def read_skipped(
     return tuple(SkippedOperation(*row) for row in matches)
 
 
-def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
-    """Return the life of the live or retired point *name*: its newest *limit* revisions up to the revision *last*.
-    Return None if there is no such point."""
-    point_id = list_queries.point_id(book, name)
-    if point_id is None:
-        return None
+def life(book: "Reader", point_id: int, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life:
+    """Return the life of the live or retired point with the number *point_id*: its newest *limit* revisions up to the
+    revision *last*."""
     of_point = LogFilter(1, last, point_id=point_id)
     revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE)
     votes: dict[int, list[Any]] = defaultdict(list)

@@ -1,6 +1,6 @@
-"""Limit the time that this process waits for a server. Callers set the limit for each transaction.
+"""Limit the time that this process waits for an answer of a server.
 
-If no caller sets a limit (as in the worker, a transfer or a check), a transaction may take LONG_S seconds.
+If no caller sets a limit (as in the worker, a transfer or a check), an answer may take LONG_S seconds.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _end: ContextVar[float | None] = ContextVar("end", default=None)  # on the clock
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Limit each transaction in the `with` block to *seconds*. The time to connect counts."""
+    """In the `with` block, wait at most *seconds* for a connection, and for each answer."""
     token = _limit.set(seconds)
     try:
         yield
@@ -32,7 +32,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def in_total() -> Iterator[None]:
-    """Let all transactions in the `with` block share the time limit of one. A block in such a block changes nothing."""
+    """Let all waits in the `with` block share the time limit of one. A block in such a block changes nothing."""
     token = _end.set(_end.get() or (monotonic() + _limit.get() if _limit.get() else None))
     try:
         yield
@@ -41,13 +41,13 @@ def in_total() -> Iterator[None]:
 
 
 def remaining_s() -> float:
-    """Return how many seconds a transaction may still wait, or FOREVER_S."""
+    """Return how many seconds the next answer may take, or FOREVER_S."""
     end = _end.get()
     return _limit.get() if end is None else max(0.01, end - monotonic())  # 0 would mean no limit
 
 
 def limit_s() -> float:
-    """Return how many seconds a transaction may wait in total."""
+    """Return the time limit in seconds, as messages tell it."""
     return _limit.get()
 
 
