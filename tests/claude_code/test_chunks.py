@@ -87,7 +87,8 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
         Done.""")
     names, places = ("mis-002", "pat-001"), chunk.places
     size = path.stat().st_size
-    assert chunk == Chunk(str(path), 0, size, chunk.text, names, "the-session", last, first, places, 1, 2, chunk.acts)
+    fields = (str(path), 0, size, chunk.text, names, "the-session", last, first, places, 1, 2, chunk.acts)
+    assert chunk == Chunk(*fields, day="2026-11-20")
     run = [ASSISTANTS_WORDS, ASSISTANTS_WORDS, "Bash: pytest -q"]
     assert [place.label for place in places] == ["the user", ASSISTANTS_WORDS, *run, *run, ASSISTANTS_WORDS]
 
