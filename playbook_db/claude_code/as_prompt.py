@@ -77,11 +77,14 @@ def _candidates(
     is_on = registration.is_on(switch, folder)
     known = {each: ({number for source, number in shown if source is each}, 0) for each in sources}
     matches = remind.matches(event, folder, question, sources) if terms and is_on else []
+    scores = {(source, point.id): score for score, source, point in reversed(matches)}
     if name == remind.FILE and terms:
         text = " ".join([text, *touched.defined_in(os.path.join(folder, text))])
     for source, point, reason in remind.choose(name, matches, known)[1]:
         if not reason:
-            shown.setdefault((source, point.id), f"shown with the {moment}")
+            score = scores[source, point.id]
+            how = f": score {score:.2f}" if score and name == remind.PROMPT else ": a name in code" if not score else ""
+            shown.setdefault((source, point.id), f"shown with the {moment}{how}")
         candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
         resting = {number for (number,) in hook_queries.rows(book, hook_queries.RESTING)}

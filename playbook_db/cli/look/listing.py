@@ -13,6 +13,7 @@ from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
     beside,
+    count_of,
     evidence_line,
     folded,
     mark_of,
@@ -259,10 +260,14 @@ def _explain(prompt: str, path: str | None) -> None:
     if folder is None:
         raise click.UsageError("--as-prompt is about a project's sessions. Leave out --user.")
     _, candidates = as_prompt.explain(url, folder, prompt, path)
-    rows = [(each.point.name, each.moment, each.reason, ", ".join(each.shares), each.point.text) for each in candidates]
+    listed = [each for each in candidates if each.shares or each.moment != "start"]
+    rows = [(each.point.name, each.moment, each.reason, ", ".join(each.shares), each.point.text) for each in listed]
     nothing = "the playbook has no key point that a session could be shown"
     if candidates and all(each.moment == "start" for each in candidates):
-        notify(["the prompt brings no further key point"])
+        notify(["this brings no further key point"])
+    if others := len(candidates) - len(listed):
+        notify([f"the session's start shows {count_of(others, 'other key point')}, whatever the prompt"])
+    notify(["a key point that is in no line isn't shown, and shares no word that counts"])
     print_table(
         ("name", "at", "why", "shares", "text"),
         rows,
