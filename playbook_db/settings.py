@@ -103,6 +103,11 @@ def runtime_python() -> str:
     return os.path.join(runtime_dir(), "bin", "python")
 
 
+def may_set_up() -> bool:
+    """Return whether the plugin may set up that environment: a variable and `claude plugin eval` forbid it."""
+    return not any(map(os.environ.get, ("PLAYBOOK_NO_SETUP", "CLAUDE_CODE_EVAL_CONFINED")))
+
+
 def actor() -> str:
     """Return who makes revisions: `PLAYBOOK_ACTOR`, or else this session's id, or else a name like `ann@laptop`."""
     return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(session()) or member()

@@ -148,7 +148,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Pat
         names = {name.partition("/")[2] for name in archive.getnames()}
 
     assert {"CHANGELOG.md", "LICENSE", "README.md", "hooks/start", "migrations/env.py", "pyproject.toml"} <= names
-    assert not any(name.startswith(("tests/", "benchmarks/", ".venv")) for name in names)
+    assert not any(name.startswith(("tests/", "benchmarks/", "evals/", ".venv")) for name in names)
 
 
 def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:

@@ -60,7 +60,7 @@ def main(arguments: "Sequence[str]") -> int:
         return 0
     code = 0
     try:
-        if not os.environ.get("PLAYBOOK_NO_SETUP"):
+        if settings.may_set_up():
             with alone(settings.runtime_dir() + ".lock") as is_alone:
                 if not is_alone:
                     return 0

@@ -275,7 +275,7 @@ def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None
     assert (_made(calls), _state(data)) == (1, "ready")
 
 
-@pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP"])
+@pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP", "CLAUDE_CODE_EVAL_CONFINED"])
 def test_a_variable_switches_it_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Nothing is made."""
     monkeypatch.setenv(name, "1")

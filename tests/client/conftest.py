@@ -8,8 +8,10 @@ import pytest
 
 from tests.client.harness import World, fresh_home, is_compaction
 from tests.client.install import VERSION, Client, ClientMissingError, ensure_client
+from tests.client.ours import REPOSITORY
 from tests.messages_api import MessagesApi, Rule
 
+NOT_OF_A_CLONE = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypothesis")
 SUMMARY = Rule("<summary>\nThey greeted each other.\n</summary>", when=is_compaction)
 
 
@@ -63,3 +65,11 @@ def world(client: Client, home: Path, folder: Path, api: MessagesApi) -> World:
     """A home without hooks, a trusted project, an API; nothing is running yet."""
     fresh_home(home, folder)
     return World(client, home, folder, api)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The repository as somebody gets it who clones it: nothing that was made in it, no environment."""
+    made = tmp_path / "clone"
+    shutil.copytree(REPOSITORY, made, ignore=shutil.ignore_patterns(*NOT_OF_A_CLONE))
+    return made

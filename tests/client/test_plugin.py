@@ -1,7 +1,6 @@
 """The plugin, as the client takes it: valid, installed through a marketplace, at work, and gone again."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,6 @@ from tests.client.harness import World, run_command, run_print, turns
 from tests.client.ours import REPOSITORY, data_folder, fill, jobs, log, times_told
 
 POINT = "say why before how"
-NOT_OF_A_CLONE = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypothesis")
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """The repository as somebody gets it who clones it: nothing that was made in it, no environment."""
-    made = tmp_path / "clone"
-    shutil.copytree(REPOSITORY, made, ignore=shutil.ignore_patterns(*NOT_OF_A_CLONE))
-    return made
 
 
 @pytest.mark.smoke

@@ -235,7 +235,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
 
 def _set_up() -> str:
     """Describe the plugin's unfinished set-up: it is running, or it failed."""
-    if os.environ.get("PLAYBOOK_NO_SETUP"):
+    if not settings.may_set_up():
         return ""
     try:
         state = projects.read_plain(settings.runtime_dir() + ".json")
