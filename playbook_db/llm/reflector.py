@@ -14,8 +14,7 @@ from playbook_db.errors import ModelError
 from playbook_db.llm.json_replies import (
     MAX_TOKENS,
     ask_in_parts,
-    find_beginning,
-    find_object,
+    read_object,
     refuse_refusal,
     with_quotes,
 )
@@ -160,10 +159,8 @@ def extract(
 def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[Any]]:
     reply = model.ask(prompt, deadline=deadline)
     refuse_refusal(reply)
-    answer = find_object(reply.text, _EXTRACTED_KEYS)
-    if answer is None or answer.keys().isdisjoint(_EXTRACTED_KEYS):
-        answer = find_beginning(reply.text, _EXTRACTED_KEYS) or answer
-    if answer is None:
+    answer, is_complete = read_object(reply, _EXTRACTED_KEYS)
+    if answer is None or not (answer or is_complete):
         raise ModelError(f"{reply.model} did not answer in JSON. Try again later.")
     keys = [key for key in _EXTRACTED_KEYS if key != "operations" or isinstance(answer.get(key), list)]
     return {key: value if isinstance(value := answer.get(key), list) else [] for key in keys}
