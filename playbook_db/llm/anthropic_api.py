@@ -183,7 +183,6 @@ def _client(deadline: float) -> "anthropic.Anthropic":
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """Return the body of a request. All blocks except the last are marked for the API's cache."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
     for block in content[:-1]:
         block["cache_control"] = {"type": "ephemeral"}

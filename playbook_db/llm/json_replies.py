@@ -175,7 +175,6 @@ def _loaded(text: str) -> Any:
 
 
 def _start(text: str, keys: Collection[str]) -> int | None:
-    """Return the index of the first brace before one of *keys*, or None."""
     match = re.search(rf'\{{\s*"(?:{"|".join(map(re.escape, keys))})"', text)
     return match.start() if match else None
 
@@ -208,7 +207,6 @@ def _beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def _repaired(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """Return what json-repair makes of the object that begins with one of *keys*, or None."""
     start = _start(text, keys)
     if start is None:
         return None

@@ -167,7 +167,6 @@ def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[An
 
 
 def _operations(answer: dict[str, list[Any]]) -> list[Any]:
-    """Return the operations in *answer*. If it has none, return an ADD for each of its new points."""
     if "operations" in answer:
         return answer["operations"]
     points = [point if isinstance(point, dict) else {"text": point} for point in answer["new_key_points"]]
@@ -190,7 +189,6 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """Return the lessons in *items* without duplicates and without unknown keys."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {
