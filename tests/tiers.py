@@ -164,8 +164,6 @@ COMMIT = (
 CASES = {
     "tests/domain/test_redaction.py::test_no_text_takes_long": 12,
     "tests/cli/test_doctor.py::test_the_model_is_asked_where_that_is_wanted": 1,
-    "tests/llm/test_anthropic_api.py::test_a_reply_ends_where_it_is_too_long": 2,
-    "tests/llm/test_json_replies.py::test_no_reply_takes_minutes_to_read": 1,
     "tests/web/test_serve.py::test_without_the_extra_one_line_says_how_to_have_it": 1,
     "tests/web/test_serve.py::test_who_ends_it_has_it_end_at_once": 1,
     "tests/cli/test_command_reads.py::test_both_ways_print_the_same": 5,

@@ -192,7 +192,6 @@ class Draft:
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
-        """Return the live point *name*, or None. Read the point from the source if necessary."""
         if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)

@@ -139,7 +139,6 @@ def encoded(value: object) -> str:
 
 
 def _forms(text: str) -> set[str]:
-    """Return the forms that *text* may have in other texts: unchanged, on one line, in JSON, in JSON within JSON."""
     plain = {text, text.strip(), " ".join(text.split())}
     plain = {form for form in plain if len(form.strip()) >= SHORTEST_TEXT}
     escaped = {json.dumps(form, ensure_ascii=only)[1:-1] for form in plain for only in (True, False)}
@@ -147,7 +146,6 @@ def _forms(text: str) -> set[str]:
 
 
 def _places(form: str, text: str) -> Iterator[_Range]:
-    """Yield the start and end of each *form* in *text*. A short form must be apart from other letters."""
     start = text.find(form)
     while start >= 0:
         end = start + len(form)
@@ -171,7 +169,6 @@ def _are_one_word(*chars: str) -> bool:
 
 
 def _joined(ranges: Iterable[_Range]) -> list[_Range]:
-    """Sort *ranges*, and merge ranges that touch or overlap."""
     joined: list[_Range] = []
     for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:

@@ -162,7 +162,6 @@ def prune(draft: Draft) -> tuple[KeyPoint, ...]:
 
 
 def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
-    """Call *perform* for each of the *items*. Return the items that it refuses, with the reasons."""
     skipped: list[Skipped] = []
     for index, item in enumerate(items):
         try:

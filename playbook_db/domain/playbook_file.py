@@ -142,7 +142,6 @@ def check_header(header: Header, source: str) -> None:
 
 
 def _why_unwritable(key: str, value: object) -> str | None:
-    """Return the reason why JSON can't have *value* under *key*, or None if it can."""
     if _depth(value) > MAX_DEPTH:
         return f"it is nested more than {MAX_DEPTH} deep"
     try:
@@ -316,7 +315,6 @@ def _shown(value: object) -> str:
 
 
 def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
-    """Return the unknown keys of *entry*. Add a warning for each key that can't be written."""
     extra: dict[str, Any] = {}
     if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
         return extra
@@ -356,7 +354,6 @@ def _int(digits: str) -> int | float:
 
 
 def _depth(value: Any) -> int:
-    """Return how deeply lists and objects are nested in *value*."""
     depth, level = 0, [value]
     while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1

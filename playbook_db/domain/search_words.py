@@ -167,7 +167,6 @@ def _ends(items: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
 
 
 def _uncontracted(chunk: str) -> str:
-    """Remove a contraction, such as `'s` or `'t`, from the end of *chunk*."""
     if "'" in chunk[1:]:
         bare = chunk.rstrip(".,;:!?)'\"")
         for ending in _CONTRACTED:
@@ -306,7 +305,6 @@ def marked(question: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Return the stem of *word*, which all its forms share."""
     return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 

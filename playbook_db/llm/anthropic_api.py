@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
-from playbook_db.llm.anthropic_request import Message, RequestError, TooLongError, limit, send
+from playbook_db.llm.anthropic_request import Message, RequestError, send, until
 from playbook_db.llm.model import (
     CUT_REASONS,
-    MAX_REPLY_CHARS,
     REFUSED,
     Prompt,
     Reply,
@@ -115,7 +114,7 @@ class AnthropicModel:
         prices.price_per_mtok("")  # raises SettingError before a call costs anything
         started_at = time.monotonic()
         timeout = timeout_s()
-        with _client() as client:
+        with _client(deadline) as client:
             message, lost_tokens = self._ask(client, prompt, timeout, deadline)
         return _reply(message, lost_tokens, round((time.monotonic() - started_at) * 1000))
 
@@ -132,12 +131,11 @@ class AnthropicModel:
             body = _body(prompt, model_name(), with_schema=self._takes_schema)
             message = Message()
             try:
-                send(client, body, message, timeout=min(timeout, remaining_s), deadline=deadline)
+                send(client, body, message, timeout=min(timeout, remaining_s))
                 return message, lost_tokens
             except RequestError as error:
-                is_too_long = isinstance(error, TooLongError)
-                if is_too_long or message.length or message.usage:  # somebody has paid for it
-                    sent, received = estimated(prompt, MAX_REPLY_CHARS if is_too_long else message.length)
+                if message.pieces or message.usage:  # somebody has paid for it
+                    sent, received = estimated(prompt, len(message.text))
                     lost_tokens = lost_tokens[0] + sent, lost_tokens[1] + received
                 if error.status == 400 and "output_config" in body and _ABOUT_FORMAT.search(error.text):
                     self._takes_schema = False
@@ -158,8 +156,11 @@ class AnthropicModel:
         return WAITS_S[attempt] * (1 + JITTER * (2 * self.random() - 1))
 
 
-def _client() -> "anthropic.Anthropic":
-    """Return an API client that doesn't retry. Raises AccountError without a key or a valid address."""
+def _client(deadline: float) -> "anthropic.Anthropic":
+    """Return an API client that doesn't retry and that stops reading at *deadline*.
+
+    Raises AccountError without a key or a valid address.
+    """
     name = key_name()
     if name is None:
         raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
@@ -167,14 +168,14 @@ def _client() -> "anthropic.Anthropic":
     import anthropic  # late: it costs most of a second
     import httpx2
 
+    hooks = {"response": [until(deadline)]}
     try:
         return anthropic.Anthropic(
             **{"auth_token" if name == _BEARER else "api_key": key},  # type: ignore[arg-type]
             base_url=base_url(),
             max_retries=0,
-            default_headers={"accept-encoding": "identity"},
             # A redirect isn't followed: it would send the transcript to another address.
-            http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit]}),
+            http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks),
         )
     except httpx2.InvalidURL:  # the text of this error may contain a part of the password
         names = " or ".join(_URLS)
@@ -182,7 +183,6 @@ def _client() -> "anthropic.Anthropic":
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """Return the body of a request. All blocks except the last are marked for the API's cache."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
     for block in content[:-1]:
         block["cache_control"] = {"type": "ephemeral"}
@@ -209,7 +209,7 @@ def _reply(message: Message, lost_tokens: tuple[int, int], duration_ms: int) -> 
     )
     usage = Usage(fresh + written, output, cached, cost)
     is_cut, is_refused = message.stop_reason in CUT_REASONS, message.stop_reason == REFUSED
-    return Reply("".join(message.pieces), None, is_cut, usage, model, duration_ms, is_refused)
+    return Reply(message.text, None, is_cut, usage, model, duration_ms, is_refused)
 
 
 def _model_error(error: RequestError, attempts: int, used: tuple[int, int]) -> ModelError:

@@ -1,16 +1,15 @@
-"""Sending one request to Anthropic's Messages API through its SDK, with limits of time and length.
+"""Sending one request to Anthropic's Messages API through its SDK, with a limit of time.
 
 Each failure is a RequestError. `anthropic_api` decides whether to retry, and tells the user.
 """
 
 import math
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.llm.model import MAX_REPLY_BYTES, MAX_REPLY_CHARS, TOO_LONG, shortened
+from playbook_db.llm.model import shortened
 
 if TYPE_CHECKING:
     import anthropic
@@ -38,79 +37,57 @@ class RequestError(Exception):
         super().__init__(self.text)
 
 
-class TooLongError(RequestError):
-    """An answer is too long, so the rest of it wasn't read."""
-
-    def __init__(self) -> None:
-        super().__init__(TOO_LONG, is_readable=False)
-
-
 @dataclass(slots=True)
 class Message:
-    """The part of an answer received so far. `length` is the number of characters in `pieces`."""
+    """The part of an answer received so far."""
 
     pieces: list[str] = field(default_factory=list)
     model: str = ""
     stop_reason: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
-    length: int = 0
 
-    def add(self, text: str) -> None:
-        """Add *text* to `pieces`. Raises TooLongError if the answer gets too long."""
-        self.pieces.append(text)
-        self.length += len(text)
-        if self.length > MAX_REPLY_CHARS:
-            raise TooLongError
+    @property
+    def text(self) -> str:
+        """All pieces as one text."""
+        return "".join(self.pieces)
 
 
-def send(
-    client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, *, timeout: float, deadline: float
-) -> None:
+def send(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, *, timeout: float) -> None:
     """Send the request *body*, and read the answer into *message*. Raises RequestError.
 
-    *timeout* is the longest allowed pause in the answer, in seconds. *deadline* is a time of `time.monotonic`. A thread
-    reads the answer, because a slow DNS lookup, or an answer that arrives byte by byte, would outlast the deadline.
+    *timeout* is the longest allowed pause in the answer, in seconds.
     """
-    errors: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            _read(client, body, message, timeout)
-        except BaseException as error:  # raised below, in the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=read, name="playbook-model", daemon=True)
-    thread.start()
-    thread.join(max(0.0, deadline - time.monotonic()))
-    if errors:
-        raise _request_error(errors[0]) from errors[0]
-    if thread.is_alive():
-        raise RequestError("the deadline passed")
+    try:
+        _read(client, body, message, timeout)
+    except Exception as error:
+        raise _request_error(error) from error
 
 
-def limit(response: "httpx2.Response") -> None:
-    """Refuse *response* if it is compressed. Limit its length: reading more raises TooLongError."""
+def until(deadline: float) -> "Callable[[httpx2.Response], None]":
+    """Return a hook that ends a response after *deadline* (of `time.monotonic`). Signs of life don't extend it.
+
+    The SDK passes over them, so it can't notice the time.
+    """
     import httpx2
 
-    stream = response.stream
-    packing = response.headers.get("content-encoding", "identity")
-    if not isinstance(stream, httpx2.SyncByteStream) or packing != "identity":
-        raise RequestError("the reply is compressed, although the request forbids compression", is_readable=False)
-    body: httpx2.SyncByteStream = stream
+    class Timed(httpx2.SyncByteStream):
+        def __init__(self, body: httpx2.SyncByteStream) -> None:
+            self._body = body
 
-    class Limited(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
-            length = 0
-            for chunk in body:
-                length += len(chunk)
-                if length > MAX_REPLY_BYTES:
-                    raise TooLongError
+            for chunk in self._body:
+                if time.monotonic() > deadline:
+                    raise RequestError("the deadline passed")
                 yield chunk
 
         def close(self) -> None:
-            body.close()
+            self._body.close()
 
-    response.stream = Limited()
+    def hook(response: httpx2.Response) -> None:
+        if isinstance(response.stream, httpx2.SyncByteStream):
+            response.stream = Timed(response.stream)
+
+    return hook
 
 
 def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, timeout: float) -> None:
@@ -123,13 +100,13 @@ def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Messa
             message.model, message.stop_reason = shortened(whole.model), whole.stop_reason
             message.usage = whole.usage.to_dict()
             for block in whole.content:
-                message.add(block.text if block.type == "text" else "")
+                message.pieces.append(block.text if block.type == "text" else "")
             return
         for event in stream:
             if event.type == "message_start":
                 message.model, message.usage = shortened(event.message.model), event.message.usage.to_dict()
             elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-                message.add(event.delta.text)
+                message.pieces.append(event.delta.text)
             elif event.type == "message_delta":
                 message.stop_reason = event.delta.stop_reason
                 message.usage |= {key: count for key, count in event.usage.to_dict().items() if count is not None}
@@ -138,12 +115,12 @@ def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Messa
         raise RequestError("the connection broke before the reply was complete")
 
 
-def _request_error(error: BaseException) -> BaseException:
+def _request_error(error: Exception) -> Exception:
     """Return a RequestError for an *error* of the SDK or the connection. Return other errors, which are bugs, as is."""
     import anthropic
     import httpx2
 
-    if isinstance(error.__cause__, RequestError):  # raised by `limit`
+    if isinstance(error.__cause__, RequestError):  # raised by `until`
         return error.__cause__
     if isinstance(error, anthropic.APIStatusError):
         fields = error.body.get("error") if isinstance(error.body, Mapping) else None

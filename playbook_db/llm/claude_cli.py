@@ -88,7 +88,6 @@ class ClaudeCli(NamedTuple):
         return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
-        """Run Claude Code, and return its exit code, its standard output and its standard error."""
         import subprocess  # late: `status` and `config` only ask whether Claude Code is there
         import tempfile
 
@@ -169,7 +168,6 @@ def _too_long(prompt: Prompt) -> ModelError:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill Claude Code's process group if it still runs."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             platforms.end_group(process.pid)
@@ -192,7 +190,6 @@ def _entries(out: str) -> list[dict[str, Any]]:
 
 
 def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return the blocks of this *kind* in the messages that the model wrote."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
     by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
     contents = [content for message in by_model if isinstance(content := message.get("content"), list)]

@@ -7,18 +7,14 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 from playbook_db.errors import ModelError, RefusalError
-from playbook_db.llm.model import MAX_REPLY_CHARS, REFUSED, Exchange, Model, Prompt, RecordingModel, Reply, shortened
+from playbook_db.llm.model import REFUSED, Exchange, Model, Prompt, RecordingModel, Reply, shortened
 
 MAX_PARTS = 8  # calls for one answer, including calls whose reply had no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
-MAX_ITEMS = 2000  # of one list
 MAX_QUOTES = 5  # of one item's evidence
-MAX_TRIES = 2000  # opening braces to try, so that a hostile reply doesn't take minutes
-MAX_READ_CHARS = 50_000_000  # in all tries together, if each reads to the end
 _NO_JSON = (
     "\n\nYour answer held no JSON object of the form told above. Answer again, with one such object and nothing else."
 )
@@ -26,11 +22,9 @@ _SHORTER = (
     "\n\nYour answer was cut off before anything of it was complete. Answer again in the same form, but much shorter: "
     "texts of at most 100 words, reasons of at most 10."
 )
-_FENCE = re.compile(r"```([A-Za-z0-9_+.-]{0,40})(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```([\w+.-]*)(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
-_SPARE_COMMA = re.compile(r'("(?>(?:[^"\\]|\\.?)*)(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)  # strings are matched to be kept
-_BETWEEN = re.compile(r"[\s,]*")
-_COLON = re.compile(r"\s*:\s*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[][{},]', re.DOTALL)  # a string may end with the text
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -62,14 +56,14 @@ def ask_in_parts(
     *,
     go_on: Callable[[str, dict[str, list[Any]]], str],
     deadline: float,
-    enough: int = MAX_ITEMS,
+    enough: int | None = None,
     must_answer: bool = False,
 ) -> JsonAnswer:
     """Ask the model for a JSON object with a text and lists. Ask again (up to MAX_PARTS calls) until it is complete.
 
     The text is under *text_key*. *lists* has for each key a function that returns equal values for equal items. If a
     reply breaks off, its complete items count, and *go_on* writes a prompt for the others. No more calls are made if
-    the last list has *enough* items. A list is cut after MAX_ITEMS.
+    the last list has *enough* items.
 
     After a reply without JSON, ask once more; with *must_answer* also after a reply without any of the keys. Raises
     RefusalError if the model refuses, ModelError if it can't be asked or gives nothing usable.
@@ -77,10 +71,9 @@ def ask_in_parts(
     recording = RecordingModel(model)
     keys = text_key, *lists
     text, items, present = "", {key: list[Any]() for key in lists}, set[str]()
-    next_prompt, failures, length = prompt, 0, 0
+    next_prompt, failures = prompt, 0
     for _ in range(MAX_PARTS):
         reply = recording.ask(next_prompt, deadline=deadline)
-        length += len(reply.text)
         refuse_refusal(reply)
         part = _read(reply, keys, must_answer=must_answer)
         had = bool(text), sum(map(len, items.values()))
@@ -90,10 +83,10 @@ def ask_in_parts(
             for key, identity in lists.items():
                 known = {identity(item) for item in items[key]}
                 new = [item for item in part.lists.get(key, ()) if identity(item) not in known]
-                items[key] = (items[key] + new)[:MAX_ITEMS]
+                items[key] += new
         is_new = (bool(text), sum(map(len, items.values()))) != had
         failures = 0 if part and (part.is_complete or is_new) else failures + 1
-        is_enough = length > MAX_REPLY_CHARS or len(items[keys[-1]]) >= enough
+        is_enough = enough is not None and len(items[keys[-1]]) >= enough
         if failures == 2 or (part and part.is_complete) or is_enough:
             break
         has_begun = bool(text or any(items.values()))
@@ -121,113 +114,107 @@ def with_quotes(item: Any) -> Any:
     return {**item, "evidence": [each for each in quotes if isinstance(each, str) and each.strip()][:MAX_QUOTES]}
 
 
+def read_object(reply: Reply, keys: Collection[str]) -> tuple[dict[str, Any] | None, bool]:
+    """Return the JSON object of *reply*, or None, and whether it is complete. It should have one of *keys*.
+
+    If the reply broke off, the result is its complete part. Otherwise broken JSON is repaired if it can't be read.
+    """
+    answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
+    if answer is not None and not answer.keys().isdisjoint(keys):
+        return answer, True
+    beginning = _beginning(reply.text, keys)
+    if beginning is not None or reply.is_cut:
+        return beginning or {}, False
+    return _repaired(reply.text, keys) or answer, True
+
+
 def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
     """Return the JSON object in *text*, which may be in a json fence, in any fence, or after other words.
 
-    The first object with one of *keys* wins, or else the first object. A trailing comma is accepted. Source: contract,
-    sections 8 and 14.
+    The first object with one of *keys* wins, or else the first object. Source: contract, sections 8 and 14.
     """
     first = None
-    for candidate in chain(_objects(text), _objects(text, spare_commas=True)):
+    for candidate in _objects(text):
         if not keys or not candidate.keys().isdisjoint(keys):
             return candidate
         first = candidate if first is None else first
     return first
 
 
-def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """If *text* ends within an object, return the object's complete part. Return None if it has none of *keys*.
-
-    A value that is cut off is left out. If a list is cut off, its complete items are kept.
-    """
-    for start in _openings(text):
-        beginning = _beginning_at(text, start)
-        if not beginning.keys().isdisjoint(keys):
-            return beginning
-    return None
-
-
 def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
     """Return the part of the answer in *reply*, or None if there is no JSON. *must_answer*: *keys* must be in it."""
-    answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
-    is_complete = answer is not None and not answer.keys().isdisjoint(keys)
-    if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
-        beginning = find_beginning(reply.text, keys)
-        if beginning is not None or reply.is_cut:
-            answer = beginning or {}
-        elif must_answer:
-            return None
-        else:
-            is_complete = True
-    if answer is None:
+    answer, is_complete = read_object(reply, keys)
+    if answer is None or (must_answer and is_complete and answer.keys().isdisjoint(keys)):
         return None
     text, *lists = (answer.get(key) for key in keys)
     items = {key: value for key, value in zip(keys[1:], lists, strict=True) if isinstance(value, list)}
     return _Part(text if isinstance(text, str) else "", items, is_complete)
 
 
-def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in *text*: first in json fences, then in other fences, then at each opening brace.
-
-    *spare_commas*: accept trailing commas.
-    """
-    if spare_commas:
-        text = _SPARE_COMMA.sub(lambda match: match[1] or "", text)
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in *text*: first in json fences, then in other fences, then at each opening brace."""
     fences = _FENCE.findall(text)
     for inner in (*(inner for tag, inner in fences if tag.lower() == "json"), *(inner for _, inner in fences)):
-        parsed = _value_at(inner, len(inner) - len(inner.lstrip()))
-        if parsed and isinstance(parsed[0], dict) and not inner[parsed[1] :].strip():
-            yield parsed[0]
-    for start in _openings(text):  # also finds an object that is all of the text
-        parsed = _value_at(text, start)
-        if parsed and isinstance(parsed[0], dict):
-            yield parsed[0]
+        value = _loaded(inner)
+        if isinstance(value, dict):
+            yield value
+    for match in _OPENING.finditer(text):  # also finds an object that is all of the text
+        try:
+            value, _ = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        yield value
 
 
-def _openings(text: str) -> Iterator[int]:
-    tries = min(MAX_TRIES, MAX_READ_CHARS // (len(text) or 1))
-    for match in islice(_OPENING.finditer(text), tries):
-        yield match.start()
-
-
-def _value_at(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the JSON value that starts at *start* and the index of its end, or None if no value is complete."""
+def _loaded(text: str) -> Any:
+    """Return the JSON value that is all of *text*, or None."""
     try:
-        return _DECODER.raw_decode(text, start)
+        return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _beginning_at(text: str, start: int) -> dict[str, Any]:
-    """Return the object that starts at *start*, without an entry that is cut off."""
-    entries: dict[str, Any] = {}
-    place = start + 1
-    while key := _value_at(text, _after_comma(text, place)):
-        colon = _COLON.match(text, key[1])
-        if colon is None or not isinstance(key[0], str):
-            break
-        value = _value_at(text, colon.end())
-        if value is None:
-            if text[colon.end() : colon.end() + 1] == "[":
-                entries[key[0]] = _items_at(text, colon.end())
-            break
-        place = value[1]
-        if place < len(text) or not isinstance(value[0], (int, float)):  # a number at the end may be cut
-            entries[key[0]] = value[0]
-    return entries
+def _start(text: str, keys: Collection[str]) -> int | None:
+    match = re.search(rf'\{{\s*"(?:{"|".join(map(re.escape, keys))})"', text)
+    return match.start() if match else None
 
 
-def _items_at(text: str, start: int) -> list[Any]:
-    """Return the list that starts at *start*, without an item that is cut off."""
-    items: list[Any] = []
-    place = start + 1
-    while item := _value_at(text, _after_comma(text, place)):
-        place = item[1]
-        if place < len(text) or isinstance(item[0], (dict, list, str)):
-            items.append(item[0])
-    return items
+def _beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
+    """If *text* ends within the object that begins with one of *keys*, return its complete part, otherwise None.
+
+    Entries and items of lists that are cut off are left out.
+    """
+    start = _start(text, keys)
+    if start is None:
+        return None
+    closers, complete = "", "{}"
+    for token in _TOKEN.finditer(text, start):
+        end = token.end()
+        if token[0] in ("{", "["):
+            closers = ("}" if token[0] == "{" else "]") + closers
+        elif token[0] in ("}", "]"):
+            closers = closers[1:]
+        elif token[0] == ",":
+            end -= 1
+        else:
+            continue
+        if not closers:
+            return None
+        if closers in ("}", "]}"):
+            complete = text[start:end] + closers
+    value = _loaded(complete)
+    return value if isinstance(value, dict) else {}
 
 
-def _after_comma(text: str, place: int) -> int:
-    match = _BETWEEN.match(text, place)
-    return match.end() if match else place
+def _repaired(text: str, keys: Collection[str]) -> dict[str, Any] | None:
+    start = _start(text, keys)
+    if start is None:
+        return None
+    import json_repair  # late: few replies need it
+
+    try:
+        value = json_repair.loads(text[start:], skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    values = value if isinstance(value, list) else [value]
+    return next((each for each in values if isinstance(each, dict) and not each.keys().isdisjoint(keys)), None)

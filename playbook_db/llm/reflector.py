@@ -14,8 +14,7 @@ from playbook_db.errors import ModelError
 from playbook_db.llm.json_replies import (
     MAX_TOKENS,
     ask_in_parts,
-    find_beginning,
-    find_object,
+    read_object,
     refuse_refusal,
     with_quotes,
 )
@@ -160,17 +159,14 @@ def extract(
 def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[Any]]:
     reply = model.ask(prompt, deadline=deadline)
     refuse_refusal(reply)
-    answer = find_object(reply.text, _EXTRACTED_KEYS)
-    if answer is None or answer.keys().isdisjoint(_EXTRACTED_KEYS):
-        answer = find_beginning(reply.text, _EXTRACTED_KEYS) or answer
-    if answer is None:
+    answer, is_complete = read_object(reply, _EXTRACTED_KEYS)
+    if answer is None or not (answer or is_complete):
         raise ModelError(f"{reply.model} did not answer in JSON. Try again later.")
     keys = [key for key in _EXTRACTED_KEYS if key != "operations" or isinstance(answer.get(key), list)]
     return {key: value if isinstance(value := answer.get(key), list) else [] for key in keys}
 
 
 def _operations(answer: dict[str, list[Any]]) -> list[Any]:
-    """Return the operations in *answer*. If it has none, return an ADD for each of its new points."""
     if "operations" in answer:
         return answer["operations"]
     points = [point if isinstance(point, dict) else {"text": point} for point in answer["new_key_points"]]
@@ -193,7 +189,6 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """Return the lessons in *items* without duplicates and without unknown keys."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from playbook_db.errors import ModelError
-from playbook_db.llm.json_replies import find_object, refuse_refusal
+from playbook_db.llm.json_replies import read_object, refuse_refusal
 from playbook_db.llm.model import Model, Prompt, enclosed, fill_blocks, object_schema, require
 
 _SYSTEM = (
@@ -32,8 +32,8 @@ def mark(model: Model, *, template: str, texts: Sequence[str], deadline: float) 
     blocks = fill_blocks(template, {"notes": enclosed(notes, "notes")})
     reply = model.ask(Prompt(_SYSTEM, blocks, SCHEMA, _MAX_TOKENS), deadline=deadline)
     refuse_refusal(reply)
-    answer = reply.structured if reply.structured is not None else find_object(reply.text, ("risky", "safe"))
-    if answer is None or "risky" not in answer:
+    answer, is_complete = read_object(reply, ("risky", "safe"))
+    if answer is None or not is_complete or "risky" not in answer:
         raise ModelError(f"{reply.model} didn't say which lessons are risky.")
     risky, safe = _numbers(answer["risky"]), _numbers(answer.get("safe"))
     return {text: number in risky for number, text in enumerate(texts, 1) if number in risky | safe}

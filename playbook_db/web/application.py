@@ -104,7 +104,6 @@ async def _none(request: Request, _: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Answer a request that failed because of a bug. The page says so, and the terminal shows the traceback."""
     traceback.print_exception(error)
     return _problem(request, "This page failed", _BUG, HTTPStatus.INTERNAL_SERVER_ERROR)
 

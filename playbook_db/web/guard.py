@@ -108,7 +108,6 @@ class Guard:
             raise HTTPException(HTTPStatus.FORBIDDEN, _NO_COOKIE)
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
-        """Refuse a request that may change something, unless it comes from one of the pages."""
         if scope["method"] in _SAFE:
             return
         if scope["method"] != "POST":

@@ -109,7 +109,6 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
 
 
 def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
-    """Redirect to the new revision, or back to the same page if there was nothing to undo."""
     for each in results:
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)

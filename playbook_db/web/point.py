@@ -136,7 +136,6 @@ def _guard(request: PageRequest, name: str) -> None:
 
 
 def _guarded_folder(request: PageRequest) -> str:
-    """Return the project's folder, where guards are kept, or `""` if the project has no folder on this machine."""
     folder = "" if request.project.is_users else request.project.own.folder or ""
     return folder if projects.has_folder(folder) else ""
 
@@ -203,7 +202,6 @@ def _preview(request: PageRequest, planned: forget_service.Forgotten, problem: s
 
 
 def _digest(planned: forget_service.Forgotten) -> str:
-    """Return a digest of the plan. Equal plans have equal digests."""
     return sha256("\n".join(forget_lines.lines(planned, shows_texts=True)).encode()).hexdigest()
 
 

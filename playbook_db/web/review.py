@@ -61,7 +61,6 @@ def decide(request: PageRequest) -> Response:
 def _page(
     request: PageRequest, items: list[ReviewItem], item: ReviewItem | None, *, problem: str = "", **values: Any
 ) -> Response:
-    """Return the page with *item* in full, and a list of all *items*."""
     now = {point.name: point.text for point in item.points} if item else {}
     was = values.get("was", {})
     has_own = any(each.is_users for each in items)

@@ -76,7 +76,6 @@ def change(request: PageRequest) -> Response:
 
 
 def _titles(session_ids: Iterable[str]) -> dict[str, str]:
-    """Return a title for each session: its first prompt, or its id if the transcript isn't on this machine."""
     paths = {os.path.basename(path): path for path in finding.everywhere()}
     titles = {}
     for each in session_ids:

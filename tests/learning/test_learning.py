@@ -12,7 +12,6 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.errors import BudgetError, ModelError
-from playbook_db.llm import json_replies
 from playbook_db.services.learning import asking, queue
 from playbook_db.services.playbook import edit, suggestions
 from playbook_db.services.project import Project, read_playbook
@@ -478,9 +477,8 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    assert asking._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
+    assert asking._MAX_ITEMS == 2000
     monkeypatch.setattr(asking, "_MAX_ITEMS", 20)
-    monkeypatch.setattr(json_replies, "MAX_ITEMS", 20)
     tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(30)]]
     told = json.loads(reflection(*tags, analysis="word " * 5_000))
     told["bullet_tags"][0]["rationale"] = "why " * 5_000

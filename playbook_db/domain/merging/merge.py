@@ -242,7 +242,6 @@ def _follow_texts(
 
 
 def _with_changes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the votes and the new text that came between *before* and *after*."""
     text = point.text if after.text == before.text else after.text
     return replace(_with_votes_since(point, before, after), text=text)
 
@@ -341,7 +340,6 @@ def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
 
 
 def _with_votes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the votes that were cast between *before* and *after*."""
     helpful = max(0, point.helpful + after.helpful - before.helpful)
     return replace(point, helpful=helpful, harmful=max(0, point.harmful + after.harmful - before.harmful))
 
@@ -409,7 +407,6 @@ def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
 
 
 def _common_order(of: Playbook, *others: Playbook) -> list[str]:
-    """Return the names of points that are in all playbooks, in the order of *of*."""
     return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
 
 

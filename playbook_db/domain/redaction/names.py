@@ -68,7 +68,6 @@ def kind_of_name(whole: str) -> str | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """Return the kind of secret that a variable with these *words* in its name has, or None."""
     while len(words) > 1 and words[-1] in rules.AFTERTHOUGHTS:
         words = words[:-1]
     if not words or words[-1] in rules.ABOUT or words[0] in ("public", "hashed"):

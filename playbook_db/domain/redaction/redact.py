@@ -114,7 +114,6 @@ def _passwords(url: str) -> Iterable[str]:
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """Replace each of the *secrets* in *text* with a marker. Overlapping secrets share a marker."""
     parts: list[str] = []
     at = 0
     for start, end, kind in sorted(secrets, key=itemgetter(0)):
@@ -142,7 +141,6 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def _forms(value: str) -> set[str]:
-    """Return *value* in each form that a text may contain: plain, escaped, URL-encoded, in base64."""
     import json  # late: most messages need neither module
     from urllib.parse import quote, quote_plus
 

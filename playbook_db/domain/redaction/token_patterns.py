@@ -44,7 +44,6 @@ def compile_pattern(pattern: str, anchor: str) -> re.Pattern[str]:
 
 
 def _matches(pattern: re.Pattern[str], text: str, places: Iterable[int] | None) -> Iterator[re.Match[str]]:
-    """Yield the matches of *pattern* in *text* at *places*, or everywhere if they are None."""
     if places is None:
         yield from pattern.finditer(text)
         return

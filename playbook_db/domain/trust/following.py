@@ -107,7 +107,6 @@ def _says(text: str, words: str) -> bool:
 
 
 def _names(text: str) -> Iterator[_Name]:
-    """Yield the commands, files, errors and the like that a point's *text* names."""
     kind, end, text = _MENTIONED, 0, text.replace("’", "'")
     for match in _NAME.finditer(text):
         between = text[end : match.start()]
