@@ -59,6 +59,30 @@ def is_at_rest(path: str) -> bool:
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
+def unwritable(path: "str | None") -> "str | None":
+    """Return the first file or folder that this user can't write, among those that keep what sessions teach, or None.
+
+    *path* is the database file, or None for a database on a server.
+    """
+    from playbook_db import settings
+
+    folder = settings.data_dir()
+    names = ("spool", "worker.lock", "backups", "teams", "logs", "told") if os.path.isdir(folder) else ()
+    paths = [_nearest(folder), *[os.path.join(folder, name) for name in names]]
+    if path:
+        paths += [_nearest(os.path.dirname(path)), path, *[path + end for end in ("-wal", "-shm", "-journal")]]
+    for each in paths:
+        if os.path.lexists(each) and not os.access(each, os.R_OK | os.W_OK | os.X_OK * os.path.isdir(each)):
+            return each
+    return None
+
+
+def _nearest(folder: str) -> str:
+    while not os.path.exists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def no_regular_file(path: str) -> "str | None":
     """Return the database file *path* or a file beside it, if that is not a regular file. Opening a pipe would
     block."""

@@ -100,6 +100,8 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
+    if obstacle := at_hand.unwritable(path):
+        problem = _describe_obstacle(obstacle)
     if not problem and spool.is_disk_full():
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     is_plugin = sys.argv[1:2] in ([], ["plugin"])
@@ -122,6 +124,13 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         from playbook_db.claude_code.hooks import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
+
+
+def _describe_obstacle(obstacle: str) -> str:
+    from playbook_db import platforms  # late: rarely needed
+
+    reason, command = platforms.why_unwritable(obstacle, settings.data_dir())
+    return f"nothing of this session can be kept: {reason}. Run: {command}"
 
 
 def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, key: str) -> None:
