@@ -6,6 +6,7 @@ hook handles the driver's errors.
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,8 +141,9 @@ def newest_backup(path: str) -> "str | None":
     import re  # late, as above
 
     matches = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
-    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in matches if m), default=None)
-    return os.path.join(folder, newest[2]) if newest else None
+    tomorrow = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + 86400))  # later ones are of a wrong clock
+    named = [(m["time"] < tomorrow, m["time"], int(m["number"] or 1), m.string) for m in matches if m]
+    return os.path.join(folder, max(named)[3]) if named else None
 
 
 def backups_of(path: str) -> "tuple[str, str]":

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection, Engine
@@ -33,6 +34,10 @@ class Dialect(Protocol):
     def known_number(self, key: str) -> int | None:
         """Return the number of the playbook *key* if a server has already sent that number, else None."""
         return None
+
+    def now(self, connection: Connection) -> datetime:
+        """Return the current time. If a server has just locked a playbook, that is the server's time."""
+        return datetime.now(UTC)
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None: ...

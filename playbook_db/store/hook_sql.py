@@ -3,6 +3,8 @@
 This module imports almost nothing. The services use the same statements.
 """
 
+import time as clock
+
 from playbook_db import projects
 from playbook_db.domain.sections import SLUG_SECTIONS
 
@@ -232,7 +234,9 @@ def ranked_points(
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
-    return RankedPoints(ranked, project.live_points, project.time, is_users=is_users)
+    tomorrow = clock.strftime("%Y-%m-%dT%H:%M:%S", clock.gmtime(clock.time() + 86400))
+    last = project.time if project.time < tomorrow else ""  # a wrong clock makes no point old
+    return RankedPoints(ranked, project.live_points, last, is_users=is_users)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[str]":

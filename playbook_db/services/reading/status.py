@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
-from playbook_db.domain.times import day_begin, timestamp
+from playbook_db.domain.times import day_begin, is_ahead, timestamp, wrong_clock
 from playbook_db.services import templates
 from playbook_db.services.reading import sources
 from playbook_db.services.waiting import Waiting
@@ -126,6 +126,8 @@ def _read(
     if waiting.settings:
         names = ", ".join(waiting.settings)
         waits.append(f"nothing is learned here: this project's settings set {names}. To decide: playbook project trust")
+    if project.time and is_ahead(project.time, timestamp(datetime.now(UTC))):
+        waits.append(wrong_clock(project.revision, project.time))
     waits += dict.fromkeys(error.removeprefix(hook_sql.WAITS) for error in waiting.errors)
     return Status(
         key=key,

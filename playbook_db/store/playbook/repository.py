@@ -29,7 +29,7 @@ from playbook_db.domain.playbook import (
 )
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.domain.times import timestamp
+from playbook_db.domain.times import is_ahead, timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql, tables
 from playbook_db.store.dialect import dialect_of
@@ -167,7 +167,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.is_users = is_users(key)
         if row:
             self._head = row
-        self.now = timestamp(now or datetime.now(UTC))
+        self.now = timestamp(now or dialect_of(connection).now(connection))
         self._is_writable = locked is not None
         self._last_position: int | None = None  # if known
 
@@ -305,7 +305,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     def ranked_points(self) -> RankedPoints:
         """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
         ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
-        return RankedPoints(ranked, self.stored().live_points, self.last_time or "", is_users=self.is_users)
+        last = self.last_time or ""
+        time = "" if is_ahead(last, self.now) else last
+        return RankedPoints(ranked, self.stored().live_points, time, is_users=self.is_users)
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """Return the retired point *name*, or None if there is no such point."""
@@ -398,8 +400,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """Return the transaction's time, or if that isn't after the last revision's time, a time just after it."""
-        if self.last_time is None or self.now > self.last_time:
+        """Return the transaction's time, or if that isn't after the last revision's time, a time just after it.
+
+        A last revision of a day ahead was written by a wrong clock, which later revisions don't follow.
+        """
+        if self.last_time is None or self.now > self.last_time or is_ahead(self.last_time, self.now):
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
