@@ -84,6 +84,28 @@ def _nearest(folder: str) -> str:
     return folder
 
 
+def require_own_log(path: str) -> None:
+    """Raise UnusableError if the log beside the database file *path* is another file's: SQLite would mix or remove it.
+
+    Then the file is newer than the log, though none of the log's pages was moved into it.
+    """
+    log = f"{path}-wal"
+    if not os.path.exists(log) or os.stat(path).st_mtime <= os.stat(log).st_mtime or not os.path.getsize(log):
+        return
+    with open(path, "rb") as file, open(log, "rb") as pages:
+        size = int.from_bytes(pages.read(32)[8:12], "big")
+        page = pages.read(24 + size)  # after 24 bytes that begin with its number
+        while size and len(page) == 24 + size:
+            file.seek((int.from_bytes(page[:4], "big") - 1) * size)
+            if file.read(size) == page[24:]:
+                return
+            page = pages.read(24 + size)
+    raise UnusableError(
+        f"{path} was replaced beside a log of the former file, {log}. Both are as they were. To use the new file, move "
+        f"the log away: mv {log} {log}.former; to keep the log's changes, put the former file back first"
+    )
+
+
 def no_regular_file(path: str) -> "str | None":
     """Return the database file *path* or a file beside it, if that is not a regular file. Opening a pipe would
     block."""
@@ -102,6 +124,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
         raise UnusableError(f"{odd} is not a regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
     if not os.stat(path).st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
+    require_own_log(path)
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
     try:

@@ -244,3 +244,27 @@ def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path,
     assert "This is a bug" not in told[3].stdout
     for text in (session.message, told[2].stderr, told[3].stdout):
         assert f"chmod -R u+rwX {client.data}" in text
+
+
+@pytest.mark.slow
+def test_a_file_put_beside_the_log_of_another_is_refused_and_nothing_is_lost(folder: Path, home: Path) -> None:
+    """By each command that reads and by the hook; once the log is moved away, the new file is read."""
+    client = running.a_client(folder, home, is_patient=True)
+    client.add("from the copy")
+    copy = client.database.read_bytes()
+    client.enqueue()
+    log = Path(f"{client.database}-wal")
+    kept = log.read_bytes()
+    client.database.write_bytes(copy[:4096] + bytes(len(copy) - 4096))
+    os.utime(client.database, (log.stat().st_atime + 9, log.stat().st_mtime + 9))
+    command = [sys.executable, "-m", "playbook_db", "list"]
+
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    message = client.inject().message
+    assert (told.returncode, log.read_bytes()) == (EXIT_KNOWN_ERROR, kept)
+    for text in (told.stderr, message):
+        assert f"mv {log} {log}.former" in text
+
+    client.database.write_bytes(copy)
+    log.rename(f"{log}.former")
+    assert "from the copy" in subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from playbook_db import platforms, settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
-from playbook_db.store.at_hand import is_at_rest, unwritable
+from playbook_db.store.at_hand import UnusableError, is_at_rest, require_own_log, unwritable
 
 Access = Literal["read", "at rest", "check", "write"]
 
@@ -161,6 +161,10 @@ def without_new_log(path: str) -> Iterator[None]:
 
 
 def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
+    try:
+        require_own_log(path)
+    except UnusableError as error:
+        raise DatabaseError(f"{error}.") from error
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}",
         uri=True,
