@@ -54,6 +54,26 @@ def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) 
     os.fchmod(handle, mode if like is None else stat.S_IMODE(like.st_mode))
 
 
+def why_unwritable(path: str, folder: str) -> "tuple[str, str]":
+    """Return why this user can't write *path*, and what helps: a command, for all of *folder* if *path* is in it."""
+    from shlex import quote
+
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        elsewhere = "export CLAUDE_CONFIG_DIR=A_FOLDER_THAT_CAN_BE_WRITTEN"
+        return f"{path} can't be written: its file system is read-only", elsewhere
+    option, target = ("-R ", folder) if f"{path}/".startswith(f"{folder}/") else ("", path)
+    owner = os.stat(path).st_uid
+    if owner == os.geteuid():
+        return f"{path} is yours, but its mode forbids to write it", f"chmod {option}u+rwX {quote(target)}"
+    try:
+        import pwd
+
+        name = pwd.getpwuid(owner).pw_name
+    except (ImportError, KeyError):
+        name = f"user {owner}"
+    return f"{path} belongs to {name}, and you can't write it", f'sudo chown {option}"$(id -un)" {quote(target)}'
+
+
 def to_disk(handle: int) -> None:
     """Wait until an open file or folder is written to the disk. Raises OSError.
 

@@ -57,6 +57,23 @@ def test_on_windows_every_command_says_what_to_do(
     assert "within WSL" in capsys.readouterr().out
 
 
+def test_a_file_of_another_owner_is_told_with_the_command_that_mends_it(tmp_path: Path) -> None:
+    """All of the data folder at once; a file elsewhere alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    data, elsewhere = tmp_path / "playbook", tmp_path / "my file.db"
+    data.mkdir()
+    elsewhere.touch()
+    for path in (data, elsewhere):
+        os.chown(path, 12345, 12345)
+
+    assert platforms.why_unwritable(str(data), str(data)) == (
+        f"{data} belongs to user 12345, and you can't write it",
+        f'sudo chown -R "$(id -un)" {data}',
+    )
+    assert platforms.why_unwritable(str(elsewhere), str(data))[1] == f"sudo chown \"$(id -un)\" '{elsewhere}'"
+
+
 @pytest.mark.slow
 def test_that_sentence_comes_before_anything_that_windows_lacks() -> None:
     """Without the modules that it doesn't have."""

@@ -246,10 +246,17 @@ def main(arguments: list[str]) -> int:
         if error.errno not in _OF_THE_DISK:
             return _report_bug()
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-        return _explain(_redacted(f"{problem}. Fix that, and run the command again."), EXIT_KNOWN_ERROR)
+        return _explain(_redacted(f"{problem}. {_way_out()}, and run the command again."), EXIT_KNOWN_ERROR)
     except Exception:  # a bug, shown in full so that it can be reported
         return _report_bug()
     return code if isinstance(code, int) else 0
+
+
+def _way_out() -> str:
+    from playbook_db.store import sqlite_open  # late: rarely needed
+
+    obstacle = sqlite_open.unwritable(None)
+    return f"Run: {platforms.why_unwritable(obstacle, settings.data_dir())[1]}" if obstacle else "Fix that"
 
 
 def _report_bug() -> int:

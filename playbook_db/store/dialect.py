@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection, Engine
@@ -29,6 +30,10 @@ class Dialect(Protocol):
     def schema_version(self) -> int | None: ...
     def mark_version(self, connection: Connection, version: int) -> None:
         return None
+
+    def now(self, connection: Connection) -> datetime:
+        """Return the current time. If a server has just locked a playbook, that is the server's time."""
+        return datetime.now(UTC)
 
     def unchanged(self) -> AbstractContextManager[Connection]: ...
     def prepare(self) -> None: ...

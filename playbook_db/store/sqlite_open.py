@@ -6,6 +6,7 @@ hook handles the driver's errors.
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,52 @@ def is_at_rest(path: str) -> bool:
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
+def unwritable(path: "str | None") -> "str | None":
+    """Return the first file or folder that this user can't write, among those that keep what sessions teach, or None.
+
+    *path* is the database file, or None for a database on a server.
+    """
+    from playbook_db import settings
+
+    folder = settings.data_dir()
+    names = ("spool", "worker.lock", "backups", "teams", "logs", "told") if os.path.isdir(folder) else ()
+    paths = [_nearest(folder), *[os.path.join(folder, name) for name in names]]
+    if path:
+        paths += [_nearest(os.path.dirname(path)), path, *[path + end for end in ("-wal", "-shm", "-journal")]]
+    for each in paths:
+        if os.path.lexists(each) and not os.access(each, os.R_OK | os.W_OK | os.X_OK * os.path.isdir(each)):
+            return each
+    return None
+
+
+def _nearest(folder: str) -> str:
+    while not os.path.exists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def require_own_log(path: str) -> None:
+    """Raise UnusableError if the log beside the database file *path* is another file's: SQLite would mix or remove it.
+
+    Then the file is newer than the log, though none of the log's pages was moved into it.
+    """
+    log = f"{path}-wal"
+    if not os.path.exists(log) or os.stat(path).st_mtime <= os.stat(log).st_mtime or not os.path.getsize(log):
+        return
+    with open(path, "rb") as file, open(log, "rb") as pages:
+        size = int.from_bytes(pages.read(32)[8:12], "big")
+        page = pages.read(24 + size)  # after 24 bytes that begin with its number
+        while size and len(page) == 24 + size:
+            file.seek((int.from_bytes(page[:4], "big") - 1) * size)
+            if file.read(size) == page[24:]:
+                return
+            page = pages.read(24 + size)
+    raise UnusableError(
+        f"{path} was replaced beside a log of the former file, {log}. Both are as they were. To use the new file, move "
+        f"the log away: mv {log} {log}.former; to keep the log's changes, put the former file back first"
+    )
+
+
 def no_regular_file(path: str) -> "str | None":
     """Return the database file *path* or a file beside it, if that is not a regular file. Opening a pipe would
     block."""
@@ -74,6 +121,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
         raise UnusableError(f"{odd} is not a regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
     if not os.stat(path).st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
+    require_own_log(path)
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
     try:
@@ -113,8 +161,9 @@ def newest_backup(path: str) -> "str | None":
     import re  # late, as above
 
     matches = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
-    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in matches if m), default=None)
-    return os.path.join(folder, newest[2]) if newest else None
+    tomorrow = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + 86400))  # later ones are of a wrong clock
+    named = [(m["time"] < tomorrow, m["time"], int(m["number"] or 1), m.string) for m in matches if m]
+    return os.path.join(folder, max(named)[3]) if named else None
 
 
 def backups_of(path: str) -> "tuple[str, str]":

@@ -221,7 +221,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
 @pytest.mark.slow
 @pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path, home: Path) -> None:
-    """As on a disk that takes nothing."""
+    """As on a disk that takes nothing. A session's start, doctor and the command that fails say why and what helps."""
     client = running.a_client(folder, home, is_patient=True)
     client.add("use uv for everything")
     client.data.chmod(0o500)
@@ -231,12 +231,40 @@ def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path,
                 [sys.executable, "-m", "playbook_db", *command],
                 cwd=folder, capture_output=True, text=True, check=False, preexec_fn=running.without_roots_powers,
             )
-            for command in (["list"], ["log"], ["add", "another"])
+            for command in (["list"], ["log"], ["add", "another"], ["doctor"])
         ]  # fmt: skip
-        context = client.inject(before=running.without_roots_powers).context
+        session = client.inject(before=running.without_roots_powers)
     finally:
         client.data.chmod(0o700)
 
-    assert [each.returncode for each in told] == [0, 0, EXIT_KNOWN_ERROR]
-    assert all("use uv" in each for each in (told[0].stdout, told[1].stdout, context))
+    assert [each.returncode for each in told] == [0, 0, EXIT_KNOWN_ERROR, 1]
+    assert all("use uv" in each for each in (told[0].stdout, told[1].stdout, session.context))
     assert "Traceback" not in told[2].stderr
+    assert session.message.startswith("playbook: nothing of this session can be kept: ")
+    assert "This is a bug" not in told[3].stdout
+    for text in (session.message, told[2].stderr, told[3].stdout):
+        assert f"chmod -R u+rwX {client.data}" in text
+
+
+@pytest.mark.slow
+def test_a_file_put_beside_the_log_of_another_is_refused_and_nothing_is_lost(folder: Path, home: Path) -> None:
+    """By each command that reads and by the hook; once the log is moved away, the new file is read."""
+    client = running.a_client(folder, home, is_patient=True)
+    client.add("from the copy")
+    copy = client.database.read_bytes()
+    client.enqueue()
+    log = Path(f"{client.database}-wal")
+    kept = log.read_bytes()
+    client.database.write_bytes(copy[:4096] + bytes(len(copy) - 4096))
+    os.utime(client.database, (log.stat().st_atime + 9, log.stat().st_mtime + 9))
+    command = [sys.executable, "-m", "playbook_db", "list"]
+
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    message = client.inject().message
+    assert (told.returncode, log.read_bytes()) == (EXIT_KNOWN_ERROR, kept)
+    for text in (told.stderr, message):
+        assert f"mv {log} {log}.former" in text
+
+    client.database.write_bytes(copy)
+    log.rename(f"{log}.former")
+    assert "from the copy" in subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout

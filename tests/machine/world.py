@@ -18,6 +18,8 @@ from benchmarks.sandbox import living_in
 from playbook_db.claude_code.hooks import spool
 from playbook_db.llm import choose
 from playbook_db.mcp_server import tools
+from playbook_db.store.dialect import Dialect
+from playbook_db.store.postgres.dialect import PostgresDialect
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.mcp.conftest import Session
 from tests.transcripts_made_up import TranscriptBuilder
@@ -48,6 +50,7 @@ class Clock:
     def set_in(self, patch: pytest.MonkeyPatch) -> None:
         """Let each module of the package ask this clock."""
         set_datetime(lambda: self.now.timestamp(), patch.setattr)
+        patch.setattr(PostgresDialect, "now", Dialect.now)  # else a server's revisions have its own clock's times
 
 
 class World:

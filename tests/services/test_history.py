@@ -23,6 +23,7 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import command_reads, history
 from playbook_db.services.reading.file_first import ReadSource
 from playbook_db.services.reading.history import LogQuery, find_revision
+from playbook_db.store.dialect import Dialect
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
 from playbook_db.store.queries import list_queries
@@ -533,3 +534,31 @@ def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
     ]
     assert life.events[2].message == "undid revision 3 (edit: voted pat-001 helpful)"
     assert (merged, life_of(project, "pat-003").merged) == (("pat-001", "pat-002"), ())
+
+
+def test_later_revisions_do_not_follow_a_wrong_clock(project: Project) -> None:
+    """One machine's 2041 stays its own: what is made later has its time, and no point becomes old by it."""
+    learn(project, batch=[{"type": "ADD", "section": "OTHERS", "content": "before"}])
+    wrong = datetime.now(UTC) + timedelta(days=5000)
+    with project.store.write(project.key, now=wrong) as book:
+        book.draft.add(KeyPoint("oth-900", "made in 2041", "OTHERS"))
+        book.commit("edit", "added")
+    assert "verify first" not in import_export.prompt(project)
+    learn(project, batch=[{"type": "ADD", "section": "OTHERS", "content": "after"}])
+
+    assert history.at(project, "0s").revision == 3
+    assert history.at(project, "0s").time == log(project)[0].time
+    assert abs(datetime.fromisoformat(log(project)[0].time) - datetime.now(UTC)) < timedelta(days=1)
+
+
+def test_a_server_dates_what_a_member_of_a_wrong_clock_writes(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file has no other clock than the machine's."""
+    wrong = datetime.now(UTC) + timedelta(days=5000)
+    monkeypatch.setattr(Dialect, "now", lambda *_: wrong)
+    learn(project, batch=[{"type": "ADD", "section": "OTHERS", "content": "before"}])
+    learn(project, batch=[{"type": "ADD", "section": "OTHERS", "content": "after"}])
+
+    (time, _) = (datetime.fromisoformat(each.time) for each in log(project))
+    assert (abs(time - datetime.now(UTC)) < timedelta(days=1)) is project.store.is_shared

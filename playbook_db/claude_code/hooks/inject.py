@@ -101,6 +101,8 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
+    if obstacle := sqlite_open.unwritable(path):
+        problem = _describe_obstacle(obstacle)
     is_plugin = sys.argv[1:2] in ([], ["plugin"])
     message, record_message = hook.attempt(
         lambda: choose_line(
@@ -121,6 +123,13 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
         from playbook_db.claude_code.hooks import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
+
+
+def _describe_obstacle(obstacle: str) -> str:
+    from playbook_db import platforms  # late: rarely needed
+
+    reason, command = platforms.why_unwritable(obstacle, settings.data_dir())
+    return f"nothing of this session can be kept: {reason}. Run: {command}"
 
 
 def _keep_start(hook: hook_runner.Hook, event: hook_runner.Event, folder: str, key: str) -> None:

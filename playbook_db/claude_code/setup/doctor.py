@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from shlex import quote
 
-from playbook_db import project_env, settings
+from playbook_db import platforms, project_env, settings
 from playbook_db.claude_code import plugin_env, worker
 from playbook_db.claude_code.hooks import worker_start
 from playbook_db.claude_code.setup import install, older_hooks, trial
@@ -56,6 +56,8 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
             if not isinstance(error, DatabaseError) or check is _database:  # else _database reports it
                 command = error.remedy.commands[0] if error.remedy and error.remedy.commands else ("config",)
                 findings.append(Finding(about, BROKEN, str(error), " ".join(("playbook", *command))))
+        except OSError as error:  # of the disk
+            findings.append(Finding(about, BROKEN, f"{error.filename or about}: {error.strerror or error}"))
         except Exception as error:  # one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
@@ -99,6 +101,10 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
 def _database(url: str, folder: str) -> Iterator[Finding]:
     """Check whether the database can be used. Hooks can't use a database on a server: they never wait for a network."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
+    if obstacle := sqlite_open.unwritable(settings.sqlite_file(url)):
+        reason, mends = platforms.why_unwritable(obstacle, settings.data_dir())
+        yield Finding("database", BROKEN, f"{reason}, so nothing can be kept", mends)
+        return
     if not on_server and not os.path.exists(where) and not sqlite_open.loss_of(where):
         yield Finding("database", NOTE, f"{where} doesn't exist yet", "playbook init")
         return

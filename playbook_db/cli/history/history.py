@@ -92,7 +92,11 @@ def log(**options: Any) -> None:
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
 
     def show(revisions: "Iterator[LoggedRevision]") -> None:
+        newest_shown = next(revisions, None)
+        revisions = itertools.chain(filter(None, [newest_shown]), revisions)
         shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
+        if newest_shown and times.is_ahead(newest_shown.time, times.timestamp(datetime.now(UTC))):
+            notify([times.wrong_clock(newest_shown.number, newest_shown.time)])
         texts = (history_view.logged(revision, of_point=options["name"] is not None) for revision in shown)
         first = next(texts, None)
         if first is None:

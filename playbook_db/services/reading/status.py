@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
-from playbook_db.domain.times import day_begin, timestamp
+from playbook_db.domain.times import day_begin, is_ahead, timestamp, wrong_clock
 from playbook_db.services import templates
 from playbook_db.services.open_decisions import Waiting
 from playbook_db.services.reading import file_first
@@ -118,6 +118,8 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     if waiting.settings:
         names = ", ".join(waiting.settings)
         waits.append(f"nothing is learned here: this project's settings set {names}. To decide: playbook project trust")
+    if project.time and is_ahead(project.time, timestamp(datetime.now(UTC))):
+        waits.append(wrong_clock(project.revision, project.time))
     waits += dict.fromkeys(error.removeprefix(hook_queries.WAITS) for error in waiting.errors)
     return Status(
         key=key,

@@ -28,7 +28,7 @@ from playbook_db.domain.playbook import (
     number_of,
 )
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.domain.times import timestamp
+from playbook_db.domain.times import is_ahead, timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
@@ -168,7 +168,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         super().__init__(connection, locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0)
         self.key = key
         self.is_users = is_users(key)
-        self.now = timestamp(now or datetime.now(UTC))
+        self.now = timestamp(now or dialect_of(connection).now(connection))
         self._is_writable = locked is not None
         self._last_position: int | None = None  # if known
 
@@ -381,8 +381,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """Return the transaction's time, or if that isn't after the last revision's time, a time just after it."""
-        if self.last_time is None or self.now > self.last_time:
+        """Return the transaction's time, or if that isn't after the last revision's time, a time just after it.
+
+        A last revision of a day ahead was written by a wrong clock, which later revisions don't follow.
+        """
+        if self.last_time is None or self.now > self.last_time or is_ahead(self.last_time, self.now):
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 

@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from typing import Any
 
@@ -33,8 +34,12 @@ OLDEST_SERVER = 140000  # 14
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
-_LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
+_LOCK = sql("""
+SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS microseconds
+FROM heads WHERE playbook_id = :playbook_id FOR UPDATE
+""")
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
+_TIME = "playbook_time"  # in a connection's `info`: the time on the server when it locked the playbook
 _ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _VERSION = sql("""
 SELECT max(version_num) AS version,
@@ -177,10 +182,17 @@ class PostgresDialect(Dialect):
         if number is None:
             return None
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": number}
-        if connection.execute(lock, of_playbook).first():
+        if locked := connection.execute(lock, of_playbook).first():
+            connection.info[_TIME] = int(locked[0])
             return int(number)
         connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
         return int(number) if connection.execute(lock, of_playbook).first() else None
+
+    def now(self, connection: Connection) -> datetime:
+        microseconds = connection.info.pop(_TIME, None)
+        if microseconds is None:
+            return super().now(connection)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         return driver_of(connection).pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()

@@ -3,6 +3,8 @@
 This module imports almost nothing. The services use the same statements.
 """
 
+import time as clock
+
 from playbook_db import projects
 from playbook_db.domain.sections import SLUG_SECTIONS
 
@@ -271,7 +273,9 @@ def ranked_points(book: "Reader") -> "RankedPoints":
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, rows(book, RANKED_POINTS))
-    return RankedPoints(ranked, book.project.live_points, book.project.time, is_users=book.is_users)
+    tomorrow = clock.strftime("%Y-%m-%dT%H:%M:%S", clock.gmtime(clock.time() + 86400))
+    last = book.project.time if book.project.time < tomorrow else ""  # a wrong clock makes no point old
+    return RankedPoints(ranked, book.project.live_points, last, is_users=book.is_users)
 
 
 def matching(book: "Reader", term: "Term", most: int) -> "list[str]":

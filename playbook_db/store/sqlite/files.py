@@ -19,7 +19,7 @@ from urllib.parse import quote
 from playbook_db import platforms, settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
 from playbook_db.files import replace_by, to_disk
-from playbook_db.store.sqlite_open import is_at_rest
+from playbook_db.store.sqlite_open import UnusableError, is_at_rest, require_own_log, unwritable
 
 Access = Literal["read", "at rest", "check", "write"]
 
@@ -32,6 +32,8 @@ DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _OF_THE_DISK = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
+_NO_SHARED_MEMORY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR_SHMMAP, sqlite3.SQLITE_IOERR_SHMOPEN)
+_ELSEWHERE = "Let PLAYBOOK_DB_URL name a file on a disk of this machine"
 _LEAST_FREE_BYTES = 64 * 1024  # free on the disk; SQLite's own files need them
 _RETRY_AFTER_S = 0.005  # between tries to get the write lock
 
@@ -96,7 +98,7 @@ def explained(
         if isinstance(cause, OSError):
             if not of_files:
                 raise
-            raise kind(f"{where} {problem}: {cause.strerror or cause}. {end}") from error
+            raise kind(f"{where} {problem}: {_trouble_of_disk(where) or cause.strerror or cause}. {end}") from error
         if _is_damage(cause):
             raise DamagedError(where, str(cause)) from error
         if not isinstance(cause, sqlite3.OperationalError):
@@ -106,6 +108,8 @@ def explained(
         of_disk = None
         if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK:
             of_disk, kind = _trouble_of_disk(where), DiskError if kind is DatabaseError else kind
+            if not of_disk and cause.sqlite_errorcode in _NO_SHARED_MEMORY:
+                of_disk = f"{cause}. Its folder lacks what SQLite needs: shared memory. {_ELSEWHERE}"
         raise kind(f"{where} {problem}: {of_disk or cause}. {end}") from error
 
 
@@ -118,12 +122,12 @@ def _wrappers() -> tuple[type[Exception], ...]:
 
 def _trouble_of_disk(path: str) -> str | None:
     """Return the reason why the disk of *path* accepts no writes, or None if the disk reports no reason."""
+    if obstacle := unwritable(path):
+        return "; to mend that: ".join(platforms.why_unwritable(obstacle, settings.data_dir()))
     try:
         disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
         return None
-    if disk.f_flag & os.ST_RDONLY:
-        return "its file system is read-only"
     return "its disk is full" if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES else None
 
 
@@ -158,6 +162,10 @@ def without_new_log(path: str) -> Iterator[None]:
 
 
 def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
+    try:
+        require_own_log(path)
+    except UnusableError as error:
+        raise DatabaseError(f"{error}.") from error
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(os.path.abspath(path)))}?{options}",
         uri=True,

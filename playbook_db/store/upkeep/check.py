@@ -12,6 +12,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.merging.undo import effective_undos
+from playbook_db.errors import DiskError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
@@ -163,6 +164,8 @@ def _problems(check: Check, connection: Connection) -> list[str]:
     try:
         with dialect_of(connection).savepoint(connection):
             return check(connection)
+    except DiskError:
+        raise
     except Exception as error:  # damaged bytes can break any code
         cause = getattr(error, "orig", None) or error
         return [f"stored rows can't be read: {type(cause).__name__}: {cause}"]
