@@ -45,7 +45,8 @@ class Member:
         """Be him."""
         with self.patch.context() as patch:
             patch.setenv("HOME", str(self.home))
-            patch.setenv("USER", self.home.name)
+            for name in ("LOGNAME", "USER"):  # the first one wins
+                patch.setenv(name, self.home.name)
             patch.setenv("CLAUDE_PROJECT_DIR", str(self.folder))
             patch.chdir(self.folder)
             patch.setattr(worker, "AWAY_WAIT_S", (0.0, 0.0))

@@ -1,5 +1,6 @@
 """The command `playbook`: its list of commands, each imported when it is called, and its exit codes."""
 
+import codecs
 import errno
 import importlib
 import io
@@ -208,8 +209,11 @@ def show_help(ctx: click.Context, words: tuple[str, ...], is_whole: bool) -> Non
 def run() -> None:
     """Run the command with the arguments of this process, and exit."""
     project_env.apply_user_settings()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed byte for byte, even if it is not UTF-8
-        sys.stdout.reconfigure(errors="surrogateescape")
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed by `>&-`
+    codecs.register_error("playbook", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="playbook")
     if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
         Remedy.program = os.path.join(root, "bin", "playbook")
     code = main(sys.argv[1:])
@@ -219,6 +223,14 @@ def run() -> None:
         except OSError:  # the reader is gone, or the disk is full: main has said so, and Python would say it again
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Print a path byte for byte, even if it is not UTF-8, and escape characters that the locale lacks."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
 
 
 def main(arguments: list[str]) -> int:
@@ -245,11 +257,23 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             return _report_bug()
+        if not error.filename and not _can_print():
+            why = f"the output can't be written: {error.strerror}. What the command changes is changed already"
+            return _explain(f"{why}; see: playbook log", EXIT_KNOWN_ERROR)
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
         return _explain(_redacted(f"{problem}. {_way_out()}, and run the command again."), EXIT_KNOWN_ERROR)
     except Exception:  # a bug, shown in full so that it can be reported
         return _report_bug()
     return code if isinstance(code, int) else 0
+
+
+def _can_print() -> bool:
+    try:
+        sys.stdout.flush()
+        os.write(1, b"")
+    except OSError:
+        return False
+    return True
 
 
 def _way_out() -> str:

@@ -198,9 +198,7 @@ def uninstall_hooks(scope: str, purge: bool, database: bool, yes: bool, in_git: 
     ending = f"; what was learned stays in {data}" if os.path.exists(data) else ""
     print_answer(text + ending, settings=changed, data=data, removed=doomed)
     if plugin:
-        notify(
-            [f"the plugin is still installed ({plugin}); to remove it: claude plugin uninstall playbook@playbook-db"]
-        )
+        notify([f"the plugin is on ({plugin}); unless you removed it: claude plugin uninstall playbook@playbook-db"])
 
 
 def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:

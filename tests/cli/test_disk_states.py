@@ -268,3 +268,22 @@ def test_a_file_put_beside_the_log_of_another_is_refused_and_nothing_is_lost(fol
     client.database.write_bytes(copy)
     log.rename(f"{log}.former")
     assert "from the copy" in subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["PYTHONIOENCODING=ascii", "PYTHONIOENCODING=latin1", "closed", "full"])
+def test_output_fails_no_command_that_did_its_work(folder: Path, home: Path, way: str) -> None:
+    """A character that the encoding lacks is escaped; on a full device the error says that the change was made."""
+    running.a_client(folder, home).add("caf\u00e9 \u2713")
+    ends = {"closed": ">&-", "full": ">/dev/full"}
+    shell = f"exec env {way} {sys.executable} -m playbook_db" if "=" in way else f"exec {sys.executable} -m playbook_db"
+
+    def run(arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = f"{shell} {arguments} {ends.get(way, '')}"
+        return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, encoding="latin1")
+
+    for arguments in ("list", "add another"):
+        done = run(arguments)
+        assert done.returncode == (EXIT_KNOWN_ERROR if way == "full" else 0), done.stderr
+        assert "Traceback" not in done.stderr
+        assert ("is changed already" in done.stderr) is (way == "full")

@@ -12,7 +12,8 @@ from playbook_db.files import alone
 
 # Not `skipped`: a database that stays must not learn from a private session later.
 _REMOVED = {
-    "consents", "locks", "logs", "runtime", "runtime.json", "runtime.lock", "touched", "spool", "told", "worker.lock",
+    "consents", "guarded", "locks", "logs", "runtime", "runtime.json", "runtime.lock", "touched", "spool", "told",
+    "worker.lock",
 }  # fmt: skip
 _AGAIN = Remedy("Then run it again: {}", ("uninstall", "--purge"))
 _AT_WORK = ("The worker is running, so no file was removed. Wait until it ends.", _AGAIN)
