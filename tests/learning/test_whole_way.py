@@ -16,6 +16,7 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import learner, worker
+from playbook_db.cli.main import main
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
@@ -358,6 +359,7 @@ def test_no_error_keeps_a_secret_that_the_project_brings(client: Client) -> None
     with MessagesApi(f"no JSON, but {key}") as api:
         env = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": api.url}
         (client.folder / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
+        assert main(["--project", str(client.folder), "project", "trust", "--yes"]) == 0
         client.enqueue()
         result = worker.run(settings.database_url())
 

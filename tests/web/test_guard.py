@@ -224,22 +224,6 @@ def test_what_is_no_request_is_refused(with_secret: Visitor, sent: bytes) -> Non
     assert with_secret.see("/points").status == 200
 
 
-def test_those_who_never_finish_keep_nobody_waiting(with_secret: Visitor) -> None:
-    """Two hundred of them, half a request each; and two hundred that ask at once are all answered, each with what is
-    for him."""
-    slow = [socket.create_connection(_place(with_secret)) for _ in range(200)]
-    for each in slow:
-        each.send(b"GET /points HTTP/1.1\r\nHost: ")
-    stranger = Visitor(with_secret.address)
-    with ThreadPoolExecutor(40) as pool:
-        answers = list(pool.map(lambda number: (stranger if number % 2 else with_secret).see("/points"), range(200)))
-    for each in slow:
-        each.close()
-
-    assert [answer.status for answer in answers] == [200, 403] * 100
-    assert [HIDDEN in answer.body for answer in answers] == [True, False] * 100
-
-
 def test_who_sends_too_slowly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is done with what has come."""
     monkeypatch.setattr(guard, "BODY_S", 0.05)
