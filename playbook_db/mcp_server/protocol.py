@@ -1,6 +1,6 @@
 """The Model Context Protocol on stdin and stdout: each message is one line of JSON.
 
-The module knows nothing about playbooks. It runs on Python 3.8 and later, with the standard library alone. Messages are
+The module knows nothing about playbooks. It runs on Python 3.9 and later, with the standard library alone. Messages are
 answered one after the other, so a cancelled request has always been answered, and cancelling needs no code.
 """
 
