@@ -24,7 +24,7 @@ _SHORTER = (
 )
 _FENCE = re.compile(r"```([\w+.-]*)(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[][{},]', re.DOTALL)  # a string may end with the text
+_TOKEN = re.compile(r'"(?>(?:[^"\\]|\\.?)*)(?:"|\Z)|[][{},]', re.DOTALL)  # a string may end with the text
 _DECODER = json.JSONDecoder(strict=False)
 
 

@@ -308,6 +308,7 @@ def test_the_plugin_names_commands_as_a_session_has_them(client: Client) -> None
     _job(client, "queued", "waits: no model.")
 
     assert client.inject(scope="plugin").message.endswith("See: !playbook jobs")
+    Path(f"{client.database}-wal").unlink(missing_ok=True)
     client.database.write_bytes(b"no database" * 1000)
     assert client.inject(scope="plugin").message.endswith("run: !playbook doctor")
 

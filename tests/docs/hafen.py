@@ -16,9 +16,10 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.following import Trial
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.store.playbook import repository
+from playbook_db.store import dialect
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.queries import hook_queries, list_queries
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -146,7 +147,10 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
     def on(day: int) -> None:
         _Clock.moment = start + timedelta(days=day)
 
-    with patch.object(repository, "datetime", _Clock):
+    with (
+        patch.object(dialect, "datetime", _Clock),
+        patch.object(PostgresDialect, "now", lambda *_: _Clock.moment),
+    ):
         on(0)
         yield import_export.import_playbook(project, realistic, source="realistic.json")
         yield learn(project, FIRST, start)

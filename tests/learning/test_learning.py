@@ -295,12 +295,12 @@ def test_a_reply_that_was_ended_for_its_length_is_counted_too(
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100000")
     with MessagesApi("x" * 1_000_001) as api:
         model = model_at(api, monkeypatch)
-        with pytest.raises(ModelError, match="longer than"):
+        with pytest.raises(ModelError, match="no complete JSON"):
             learn_transcript(learner_project, transcript, model)
         with pytest.raises(BudgetError, match="PLAYBOOK_DAILY_TOKENS allows 100,000"):
             learn_transcript(learner_project, transcript, model)
 
-    assert len(api.messages()) == 1
+    assert len(api.messages()) == 2
 
 
 def test_a_session_that_goes_on_is_read_once(

@@ -184,18 +184,19 @@ def test_a_damaged_database_is_not_called_a_backup(path: str, spoil: Callable[[P
 
 def test_rotation_leaves_alone_what_a_person_made(path: str) -> None:
     """Of a year's backups only those go that were taken by themselves."""
-    first = take(path, BY_HAND, now=_NOW).path
+    then = _NOW - timedelta(days=365)
+    first = take(path, BY_HAND, now=then).path
     kinds = {"": 40, ".before-restore": 40, ".daily": 11, ".schema-0002": 3}
     for day in range(1, 40):
         for kind in kinds:
-            os.link(first, Path(first).with_name(f"playbook-{_NOW + timedelta(days=day):%Y%m%dT%H%M%SZ}{kind}.db"))
-    os.link(first, Path(first).with_name("playbook-20261121T101500Z.before-restore.db"))
+            os.link(first, Path(first).with_name(f"playbook-{then + timedelta(days=day):%Y%m%dT%H%M%SZ}{kind}.db"))
+    os.link(first, Path(first).with_name("playbook-20251121T101500Z.before-restore.db"))
 
     backups.rotate(path)
 
     left = [each.kind for each in list_backups(path)]
     assert {kind: left.count(kind.lstrip(".") or BY_HAND) for kind in kinds} == kinds
-    newest = f"{_NOW + timedelta(days=39):%Y%m%d}"
+    newest = f"{then + timedelta(days=39):%Y%m%d}"
     assert max(each.time for each in list_backups(path) if each.kind == "schema-0002").strftime("%Y%m%d") == newest
 
 
