@@ -13,7 +13,6 @@ from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
     beside,
-    count_of,
     evidence_line,
     folded,
     mark_of,
@@ -265,9 +264,9 @@ def _explain(prompt: str, path: str | None) -> None:
     nothing = "the playbook has no key point that a session could be shown"
     if candidates and all(each.moment == "start" for each in candidates):
         notify(["this brings no further key point"])
-    if others := len(candidates) - len(listed):
-        notify([f"the session's start shows {count_of(others, 'other key point')}, whatever the prompt"])
-    notify(["a key point that is in no line isn't shown, and shares no word that counts"])
+    if others := [each.point.name for each in candidates if each not in listed]:
+        notify([f"the session's start also shows, whatever the prompt: {', '.join(others)}"])
+    notify(["all other key points share no word that counts, and aren't shown"])
     print_table(
         ("name", "at", "why", "shares", "text"),
         rows,
