@@ -288,21 +288,6 @@ def test_a_reply_that_does_not_say_what_it_took_is_counted_by_its_length(
     assert len(api.messages()) == 1
 
 
-def test_a_reply_that_was_ended_for_its_length_is_counted_too(
-    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An endpoint that never stops would else be paid without limit, a try after the other."""
-    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "100000")
-    with MessagesApi("x" * 1_000_001) as api:
-        model = model_at(api, monkeypatch)
-        with pytest.raises(ModelError, match="no complete JSON"):
-            learn_transcript(learner_project, transcript, model)
-        with pytest.raises(BudgetError, match="PLAYBOOK_DAILY_TOKENS allows 100,000"):
-            learn_transcript(learner_project, transcript, model)
-
-    assert len(api.messages()) == 2
-
-
 def test_a_session_that_goes_on_is_read_once(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
