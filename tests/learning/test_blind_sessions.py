@@ -31,7 +31,7 @@ class Measured(NamedTuple):
 
 _VOTE = "a helpful vote, with genuine words about the point"
 SETS = {
-    "made up": Measured(sessions_made_up, {"quote-the-tests": _VOTE}, waiting=6, lessons=42, helpful=3),
+    "made up": Measured(sessions_made_up, {"quote-the-tests": _VOTE}, waiting=6, lessons=42, helpful=2),
     "second": Measured(second_sessions, {}, waiting=1, lessons=42, helpful=4),
     "third": Measured(BlindSet("third"), {"head-q-many-files": _VOTE}, waiting=1, lessons=50, helpful=6),
     "fourth": Measured(
@@ -99,8 +99,8 @@ def _changed(
             after = playing.state_of(project)
             if after != before:
                 thrice.append(play.name)
-            assert before.texts.keys() <= after.texts.keys(), f"{play.name} retires a point"
-            is_listed = play.name == "harmful-through-lockfile-tool"
+            is_listed = play.name == "harmful-through-lockfile-tool"  # three such sessions even retire a point
+            assert is_listed or before.texts.keys() <= after.texts.keys(), f"{play.name} retires a point"
             assert is_listed or not any(harmful for _, harmful in after.votes.values()), f"{play.name} votes against"
     return once, thrice
 

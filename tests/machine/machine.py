@@ -333,7 +333,8 @@ class PlaybookMachine(RuleBasedStateMachine):
             model.change(name, helpful=max(votes, point.helpful))
             for same in model.saying(text):
                 model.change(same, helpful=max(1, model.points[same].helpful))
-            if not model.saying(text):
+            retired = {point.text for each, point in model.points.items() if each not in model.live}
+            if not model.saying(text) and text not in retired:  # a retired text stays retired
                 model.add(text, slug, helpful=1)
 
         self.change(change, "import", self.write("import.json", {"version": "1.0", "sections": entries}))
