@@ -83,8 +83,8 @@ def _candidates(
     for source, point, reason in remind.choose(name, matches, known)[1]:
         if not reason:
             score = scores[source, point.id]
-            how = f": score {score:.2f}" if score and name == remind.PROMPT else ": a name in code" if not score else ""
-            shown.setdefault((source, point.id), f"shown with the {moment}{how}")
+            how = f": score {score:.2f}" if score else ": a name in code"
+            shown.setdefault((source, point.id), f"shown with the {moment}{how if name == remind.PROMPT else ''}")
         candidates.setdefault((source, point.id), (point, reason))
     for source, book in [(each, each.book) for each in sources if terms]:
         resting = {number for (number,) in hook_queries.rows(book, hook_queries.RESTING)}

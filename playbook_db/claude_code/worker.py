@@ -205,7 +205,7 @@ def _model(folder: str, models: _Models) -> "Model":
 
 
 def _prepare() -> None:
-    """Remove records of touched files from before a compaction, or of a week ago."""
+    """Remove the records of touched files that are older than a compaction or than a week."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:

@@ -102,7 +102,7 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
     with servers.of_team(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
         if server.has_written:
-            # If this fails, the change is made all the same; the worker tries again, and reports the problem.
+            # If this fails, the change stays. The worker tries again, and reports the problem.
             with suppress(PlaybookError, OSError), time_limits.at_most(time_limits.REPLICA_S):
                 refresh(own.store, membership, server)
 

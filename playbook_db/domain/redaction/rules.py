@@ -232,7 +232,7 @@ success test testing text than that the then there this title token too tooltip 
 user username validation value varchar variable vault vergessen via viewer visible warning was weak what whatever when where who will with
 wrong you your
 """.split())
-# What leads from a name to its value, tried in this order. A row: the way, and a regular expression.
+# The links from a name to its value, in the order in which they are tried. Each row: the link, a regular expression.
 LINKS = (
     # A value below its name: in YAML, or after a fence.
     ("below", r'''[\\"'`\]*]{0,4}(?:[ ][\w']{1,20}){0,4}[ ]?[:=][ ]?(?:[|>][-+]?)?(?:\r?\n|\\{1,4}n)(?:```\w{0,10}(?:\n|\\n)|[ \t]{1,40})(?:-[ ])?(?=[^\s"'\\:=]{6,400}(?:\r?\n|\\{1,4}n|$))'''),

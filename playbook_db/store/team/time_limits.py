@@ -32,7 +32,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def in_total() -> Iterator[None]:
-    """Let all waits in the `with` block share the time limit of one. A block in such a block changes nothing."""
+    """Give all waits in the `with` block one common time limit. A nested block changes nothing."""
     token = _end.set(_end.get() or (monotonic() + _limit.get() if _limit.get() else None))
     try:
         yield
