@@ -17,7 +17,6 @@ from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements, wait_for_no_disk
 from tests.postgres import making_roles, require_server
 from tests.tiers import (  # noqa: F401 - hooks of pytest
-    is_thinned,
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
@@ -94,11 +93,12 @@ def _new_databases_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What has a database runs on each kind, unless it is marked `sqlite`; tests/tiers.py says when."""
+    """A test of a database runs on both kinds: without the mark `postgres`, on PostgreSQL in the nightly tier only."""
     if "database_kind" in metafunc.fixturenames:
         kinds: list[object] = ["sqlite"]
         if not metafunc.definition.get_closest_marker("sqlite"):
-            marks = [pytest.mark.slow, *([pytest.mark.nightly] if is_thinned(metafunc.definition) else [])]
+            is_for_both = metafunc.definition.get_closest_marker("postgres")
+            marks = [pytest.mark.slow] if is_for_both else [pytest.mark.slow, pytest.mark.nightly]
             kinds.append(pytest.param("postgres", marks=marks))
         metafunc.parametrize("database_kind", kinds, indirect=True)
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS
 from benchmarks.figures import show
 
-pytestmark = pytest.mark.slow  # each starts processes
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # each starts processes
 ROOT = Path(__file__).resolve().parent.parent
 
 

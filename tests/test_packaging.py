@@ -25,7 +25,7 @@ from playbook_db.services.reading.sql import read_docs
 from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 
-pytestmark = pytest.mark.slow  # starts processes
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # starts processes
 
 _ROOT = Path(__file__).parent.parent
 _VERSION = playbook_db.__version__

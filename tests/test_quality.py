@@ -5,6 +5,8 @@ import pytest
 from benchmarks.quality.ranking import BEFORE, CHOSEN, Comparison, Rule, Scenario, compare
 from benchmarks.quality.ranking_worlds import TOLERATED, WORLDS, best_of, halves
 
+pytestmark = pytest.mark.nightly
+
 _SEEDS = range(4)
 
 

@@ -21,6 +21,8 @@ from benchmarks.quality.retrieval_corpus import (
 )
 from benchmarks.quality.retrieval_methods import product
 
+pytestmark = pytest.mark.nightly
+
 POINTS = [
     Point("one", "a" * 1_000),
     Point("two", "b" * 499),

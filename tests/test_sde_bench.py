@@ -26,7 +26,7 @@ from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-ant-api03-for-loopback-alone-98765"
-pytestmark = [pytest.mark.slow, pytest.mark.sqlite, pytest.mark.allow_hosts(["127.0.0.1"])]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.sqlite, pytest.mark.allow_hosts(["127.0.0.1"])]
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
-"""The tiers: each entry of their table names tests that are there, and no test is left out without a reason."""
+"""The two tiers of the tests: the mark `nightly`, and the order of the tests."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,39 +10,41 @@ import pytest
 from tests import tiers
 
 _ROOT = Path(__file__).parent.parent
+_FILE = """
+import pytest
+
+@pytest.mark.nightly
+def test_by_night():
+    pass
+
+@pytest.mark.nightly(after=2)
+@pytest.mark.parametrize("case", [1, pytest.param(2, marks=pytest.mark.nightly), 3, 4])
+def test_cases(case):
+    pass
+
+def test_always():
+    pass
+"""
 
 
-@pytest.mark.parametrize("entry", [*tiers.NIGHTLY, *tiers.COMMIT, *tiers.CASES, *tiers.ON_SQLITE])
-def test_each_entry_names_tests_that_are_there(entry: str) -> None:
-    """A test that was renamed would slip into the other tier."""
-    path, _, name = entry.partition("[")[0].partition("::")
-
-    assert (_ROOT / path).exists()
-    assert not name or f"\ndef {name}(" in (_ROOT / path).read_text(encoding="utf-8")
-
-
-def test_what_stays_in_the_commit_tier_is_a_part_of_what_leaves_it() -> None:
-    """Else the entry says nothing."""
-    assert all(any(entry.startswith(place) for place in tiers.NIGHTLY) for entry in tiers.COMMIT)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("nodeid", "reason"),
-    [
-        ("tests/client/test_mcp.py::test_x[a/b::c]", "the real client"),
-        ("tests/test_torture.py::test_x", "torture"),
-        ("tests/claude_code/test_plugin_env.py::test_without_uv_pip_makes_it", "an installation by pip"),
-        ("tests/claude_code/test_plugin_env.py::test_x", None),
-        ("tests/clients/test_x.py::test_x", None),
-        (next(iter(tiers.COMMIT)), None),
-    ],
+    ("arguments", "number"),
+    [([], 3), pytest.param(["--tier=all"], 6, marks=pytest.mark.nightly), (["test_it.py"], 6)],
+    ids=["commit", "all", "a file"],
 )
-def test_a_test_is_nightly_by_its_folder_its_file_or_its_name(nodeid: str, reason: str | None) -> None:
-    """With the reason that the table gives."""
-    assert tiers.reason_of(nodeid) == reason
+def test_tier_chooses_tests(arguments: list[str], number: int, tmp_path: Path) -> None:
+    """The commit tier leaves out nightly tests, unless you name their file."""
+    (tmp_path / "test_it.py").write_text(_FILE, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.tiers", "-q", *arguments]
+
+    output = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(_ROOT)}, capture_output=True, text=True)
+
+    assert f"{number} passed" in output.stdout
 
 
-def test_a_random_order_is_repeated_by_its_seed(request: pytest.FixtureRequest) -> None:
+def test_random_order_is_repeated_by_its_seed(request: pytest.FixtureRequest) -> None:
     """Tests of one file stay together, as they may share a server."""
     ours, others = list(request.session.items[:200]), list(request.session.items[:200])
 
@@ -52,8 +56,8 @@ def test_a_random_order_is_repeated_by_its_seed(request: pytest.FixtureRequest) 
     assert sorted(files, key=files.index) == files
 
 
-def test_the_commit_tier_tries_the_same_examples_and_the_other_new_ones() -> None:
-    """A failing example comes with a decorator that repeats it."""
+def test_commit_tier_repeats_its_examples() -> None:
+    """The other tier tries new ones, and prints a decorator that repeats a failing one."""
     fixed, random_ones = (tiers.settings.get_profile(name) for name in ("fixed", "random"))
 
     assert (fixed.derandomize, random_ones.derandomize) == (True, False)

@@ -19,7 +19,12 @@ from benchmarks.torture import (
 )
 from tests.postgres import require_server
 
-pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.slow,
+    pytest.mark.enable_socket,
+    pytest.mark.allow_hosts(["127.0.0.1"]),
+]  # starts processes
 
 
 @pytest.fixture(autouse=True)

@@ -345,6 +345,7 @@ def measured(path: str) -> tuple[int, int]:
     return count, grown
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KB on Linux only")
 def test_a_long_transcript_takes_no_more_memory_than_a_short_one(path: Path) -> None:
@@ -355,6 +356,7 @@ def test_a_long_transcript_takes_no_more_memory_than_a_short_one(path: Path) -> 
     assert grown_kb < 20 * 1024
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KB on Linux only")
 def test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read(path: Path) -> None:

@@ -118,6 +118,7 @@ def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
     assert line.endswith(f"{hook}: OSError: https://host/x said: key [masked: environment value]")
 
 
+@pytest.mark.nightly(after=1)
 @hooks
 def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client, tmp_path: Path, hook: str) -> None:
     """The deadline's thread can't run: nothing is said, which is valid, with exit code 0."""

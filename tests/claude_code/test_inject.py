@@ -562,6 +562,7 @@ def test_a_full_pipe_is_not_waited_for(client: Client) -> None:
     assert running.is_in_time(done, inject.DEADLINE_S)
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("place", ["database", "settings", "template", "project"])
 def test_a_file_that_hangs_is_left_behind_in_time(client: Client, place: str) -> None:
     """A named pipe that nobody writes to, as a network drive that is away; one that is no settings file and no pointer

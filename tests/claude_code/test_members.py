@@ -136,6 +136,7 @@ def test_a_worker_is_started_where_the_replica_was_not_looked_at_for_a_minute(cl
     assert client.worker_began()
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("what", ["missing", "empty", "no database", "torn", "older", "a folder", "a pipe"])
 def test_a_replica_that_can_not_be_read_is_left_to_the_worker(what: str, client: Client, team: Team) -> None:
     """The session goes on without the playbook, in time; only what the worker can't mend is told at once."""

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.torture import hooks
 
-pytestmark = pytest.mark.slow  # starts processes
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # starts processes
 
 
 def test_no_payload_makes_a_hook_fail(tmp_path: Path) -> None:

@@ -297,6 +297,7 @@ def _a_wheel(folder: Path, wanted: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
+@pytest.mark.nightly
 def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A virtual environment of Python's own, from wheels in a folder here."""
     wheels = home / "wheels"

@@ -94,6 +94,7 @@ def test_a_prompt_that_fits_nothing_brings_nothing(client: Client) -> None:
     assert client.rows(_SHOWN) == []
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -318,6 +319,7 @@ def test_what_a_subagent_was_given_is_before_it_alone(client: Client) -> None:
     assert _told(client, failure) == ["oth-002"]
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("chosen", "told"),
     [
@@ -356,6 +358,7 @@ def _events(client: Client) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize("why", ["disabled", "ignored", "private", "empty", "no database"])
 def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why: str) -> None:
     """By none of the three, and nothing is on record or in the log."""
@@ -389,6 +392,7 @@ def test_the_worker_is_never_started(client: Client) -> None:
     assert not running.appears(client.worker.with_name("worker-began"), within_s=0.5)
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("kind", BAD_DATABASES)
 def test_with_no_database_of_ours_the_session_goes_on_without(client: Client, kind: str) -> None:
     """With no line for the user: the start has one. The log says what is wrong, and nothing is changed."""

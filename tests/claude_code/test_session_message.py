@@ -141,6 +141,7 @@ def test_what_was_taken_back_or_only_voted_on_is_no_news(client: Client) -> None
     assert client.inject().message == ""
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     ("source", "is_told"), [("startup", True), ("clear", True), ("resume", False), ("compact", False), ("fork", False)]
 )

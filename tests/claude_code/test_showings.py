@@ -81,6 +81,7 @@ def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client
     assert _is_sound(client)
 
 
+@pytest.mark.nightly
 def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> None:
     """Each writes at once or leaves a file; afterwards each has its row."""
     sessions = sorted(f"session-{number:02d}" for number in range(32))
@@ -169,6 +170,7 @@ def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Clien
     assert "the session's start was not recorded" in start
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     "odd",
     [

@@ -40,6 +40,7 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -81,6 +82,7 @@ def test_status_asks_nobody_and_says_how_old_it_is(playbook: Playbook, team_repl
     assert (known.err, unknown.code, unknown.err) == ("", 0, "")
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     "command",
     [("add", "x"), ("log",), ("why", "pat-001"), ("show", "2"), ("show", "r2"), ("undo",), ("stats",), ("sessions",)],

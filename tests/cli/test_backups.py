@@ -195,6 +195,7 @@ def gone(request: pytest.FixtureRequest, playbook: Playbook, data: Path) -> Path
     return made
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     "command",
     [

@@ -127,6 +127,7 @@ def realistic(playbook: Playbook) -> Playbook:
     return playbook
 
 
+@pytest.mark.nightly(after=5)
 @pytest.mark.parametrize("command", READS + MISTAKES, ids=" ".join)
 def test_both_ways_print_the_same(realistic: Playbook, through_services: Run, command: list[str]) -> None:
     """What is read without SQLAlchemy is what the services read, to the byte, and so is what goes wrong."""
@@ -191,6 +192,7 @@ def _missing(path: Path) -> None:
     path.unlink()
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("harm", [_newer, _another_programs, _damaged, _empty, _no_database, _missing])
 def test_a_database_that_cannot_be_read_is_explained_as_ever(
     realistic: Playbook, through_services: Run, opens: list[str], harm: Callable[[Path], None]

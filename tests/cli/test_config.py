@@ -239,6 +239,7 @@ def test_what_can_not_be_set_is_explained(
     assert not (home / ".claude" / "settings.json").exists()
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])
 def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, counts: int) -> None:

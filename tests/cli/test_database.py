@@ -75,6 +75,7 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     assert len(playbook("db", "check", "--quick", "--json").json["not_checked"]) == 5
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     ("spoil", "told", "is_seen_quickly"),
     [
@@ -149,6 +150,7 @@ _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.nightly(after=5)
 @pytest.mark.parametrize("options", [(), ("--quick",)], ids=str)
 @pytest.mark.parametrize("kind", _UNUSABLE)
 def test_whatever_stands_there_is_explained_and_left_as_it_is(
@@ -177,6 +179,7 @@ def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playboo
     assert f"playbook restore-backup {made}" in playbook("db", "check").err
 
 
+@pytest.mark.nightly
 def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
     """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
     sound = database.read_bytes()
@@ -226,6 +229,7 @@ def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, 
     assert _files(copied) == before
 
 
+@pytest.mark.nightly(after=5)
 @pytest.mark.parametrize(
     "arguments",
     [("list",), ("add", "x"), ("export",), ("backup",), ("backup", "x.db"), ("db", "upgrade"), ("jobs",), ("init",)],
@@ -273,6 +277,7 @@ def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> No
     assert f"{database} is a file. Only a database on a PostgreSQL server with Citus" in done.err
 
 
+@pytest.mark.nightly
 def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
     """What they are is told; a file is refused in words, and so is a right that there isn't."""
     refused = playbook("db", "grant", "ben", "reader")

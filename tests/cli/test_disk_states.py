@@ -51,6 +51,7 @@ def _below_a_file_of_claude_s_name(path: Path) -> None:
     path.parent.parent.touch()
 
 
+@pytest.mark.nightly(after=8)
 @pytest.mark.parametrize("state", [_a_pipe, _a_folder, _below_a_file, _below_a_file_of_claude_s_name])
 @pytest.mark.parametrize("command", [*_COMMANDS, *_OF_A_FILE], ids=" ".join)
 def test_a_place_that_can_hold_no_database_is_told(
@@ -77,6 +78,7 @@ def test_a_place_that_can_hold_no_database_is_told(
         assert "Move" in told.err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -143,6 +145,7 @@ print(json.dumps(ended))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("state", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["pipe", "endless"])
 def test_a_template_that_never_ends_is_told(
@@ -169,6 +172,7 @@ echo '{"type": "result", "is_error": false, "result": "{}"}'
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("there", ["a file", "a log", "a changed mirror"])
 @pytest.mark.parametrize(("state", "why"), [("read-only", "file system is read-only"), ("full", "disk is full")])
@@ -218,6 +222,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
         assert command in ("stats", "jobs", "db check") or "use uv for everything" in out, command
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
 def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path, home: Path) -> None:
@@ -246,6 +251,7 @@ def test_in_a_folder_that_may_not_be_written_what_is_there_is_read(folder: Path,
         assert f"chmod -R u+rwX {client.data}" in text
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_file_put_beside_the_log_of_another_is_refused_and_nothing_is_lost(folder: Path, home: Path) -> None:
     """By each command that reads and by the hook; once the log is moved away, the new file is read."""
@@ -270,6 +276,7 @@ def test_a_file_put_beside_the_log_of_another_is_refused_and_nothing_is_lost(fol
     assert "from the copy" in subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["PYTHONIOENCODING=ascii", "PYTHONIOENCODING=latin1", "closed", "full"])
 def test_output_fails_no_command_that_did_its_work(folder: Path, home: Path, way: str) -> None:

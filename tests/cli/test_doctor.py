@@ -173,6 +173,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
     assert (finding["state"], "count of live points" in finding["message"]) == ("broken", True)
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
@@ -199,6 +200,7 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("well")
 def test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again(
     findings: Findings, playbook: Playbook, home: Path
@@ -222,6 +224,7 @@ def test_an_installation_of_the_version_before_lacks_events_until_it_is_made_aga
     assert [finding["state"] for finding in findings()["hooks"]] == ["ok"]
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("say", ["'x'", "'[]'", "''"])
 @pytest.mark.usefixtures("well")
 def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
@@ -253,6 +256,7 @@ def test_a_worker_at_work_and_a_disabled_playbook_are_told(
     assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["message"]
 
 
+@pytest.mark.nightly
 def test_the_plugin_examines_itself_and_a_pip_install_beside_it_says_so(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +300,7 @@ def test_an_ignored_project_is_told_as_such(findings: Findings, playbook: Playbo
     assert found["inject"][0]["message"].startswith("shows nothing;")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("well")
 def test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions(
     findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
@@ -381,6 +386,7 @@ def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings,
     assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize(
     ("answer", "state", "told"),
     [("ok", "ok", "answered in"), (Answer("invalid x-api-key", status=401), "broken", "401 invalid x-api-key")],

@@ -48,6 +48,7 @@ def _seen_by_no_one(text: str) -> list[str]:
     return [char for char in text if any(first <= ord(char) <= last for first, last in NEVER_SHOWN)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_there", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["unknown", "a file"])
 def test_no_command_lets_a_text_or_a_path_steer_the_terminal(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool

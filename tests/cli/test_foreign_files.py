@@ -66,6 +66,7 @@ def _ways(path: Path) -> list[list[str]]:
     ]
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("named", REFUSED)
 def test_foreign_triggers_and_views_in_place_of_ours_are_refused(
     playbook: Playbook, foreign: Path, named: str, home: Path
@@ -86,6 +87,7 @@ def test_foreign_triggers_and_views_in_place_of_ours_are_refused(
     assert playbook("--db", str(foreign), "db", "check").code == 1
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_else_is_in_a_foreign_file_runs_nothing(playbook: Playbook, foreign: Path, what: str) -> None:
     """A command works, or says what is wrong; no text becomes another."""
@@ -107,6 +109,7 @@ def test_no_connection_trusts_the_sql_of_a_schema(foreign: Path, access: Any) ->
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("what", OWN)
 def test_what_a_user_adds_to_the_own_database_locks_nobody_out(playbook: Playbook, foreign: Path, what: str) -> None:
     """Only triggers, and views under the names of ours, are refused; the user's views can be asked."""

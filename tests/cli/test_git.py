@@ -132,6 +132,7 @@ def _branch(folder: Path, name: str, data: bytes | None, start: str = "main") ->
     _git(folder, "commit", "-qm", name)
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("option", [(), ("--share",)], ids=["own", "shared"])
 @pytest.mark.parametrize(

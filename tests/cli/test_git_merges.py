@@ -151,6 +151,7 @@ def _ben_works(ben: Member) -> None:
 BOTH = {"one": 3, "three": 1, "two, as Ben has it": 0, "five of Ann": 0, "five of Ben": 0}
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("how", ["merge", "rebase"])
 def test_what_two_members_did_adds_up(ann: Member, ben: Member, how: str) -> None:
     """Votes of both count once each, the later wording is live, a name given twice goes to two points, what one
@@ -188,6 +189,7 @@ def test_a_plain_pull_brings_a_retirement(ann: Member, ben: Member) -> None:
     assert ben.is_clean()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
 def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, commits: bool) -> None:
     """Her branch never had his votes: it brings hers, and his stay. Merged, it brings nothing twice."""
@@ -215,6 +217,7 @@ def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, c
     assert ben.is_clean()
 
 
+@pytest.mark.nightly
 def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
     """An older commit of a colleague, which came with the newer one and was never looked at by itself."""
     for _ in range(2):
@@ -233,6 +236,7 @@ def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
     assert ann.is_clean()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
 def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member, ben: Member, commits: bool) -> None:
     """Her database, or her commit, has the whole of his branch, of which half is merged; then the rest."""
@@ -258,6 +262,7 @@ def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member,
             ann.commit()
 
 
+@pytest.mark.nightly
 def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, ben: Member) -> None:
     """Her commit and his branch are both behind the merge, and hers holds half of his: that counts once in their
     common ancestor, too, when the merge is taken in."""
@@ -283,6 +288,7 @@ def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, 
     assert ann.votes()["one"] == 3
 
 
+@pytest.mark.nightly
 def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben: Member) -> None:
     """`git checkout .claude/playbook.json`, `git pull`, time after time: the database has what the file lost."""
     ben.playbook("vote", "pat-003", "helpful")
@@ -297,6 +303,7 @@ def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben
         assert ben.votes() == {"one": votes, "two": 0, "three": 1, "four": 0}
 
 
+@pytest.mark.nightly
 def test_a_cherry_picked_commit_brings_what_it_did(ann: Member, ben: Member) -> None:
     """And nothing of those before it."""
     ann.playbook("vote", "pat-001", "helpful")
@@ -317,6 +324,7 @@ def test_a_cherry_picked_commit_brings_what_it_did(ann: Member, ben: Member) -> 
     assert ben.votes()["three"] == 1
 
 
+@pytest.mark.nightly
 def test_stashed_changes_come_back_beside_what_was_pulled(ann: Member, ben: Member) -> None:
     """`git stash`, `git pull`, `git stash pop`: what waited in the stash counts once."""
     ann.playbook("vote", "pat-001", "helpful")
@@ -335,6 +343,7 @@ def test_stashed_changes_come_back_beside_what_was_pulled(ann: Member, ben: Memb
     assert ben.votes()["one"] == 2
 
 
+@pytest.mark.nightly
 def test_branches_of_one_person_count_once(ann: Member) -> None:
     """His database knows that the later branch's playbook came from the earlier one's, which git can't know."""
     ann.git("checkout", "-qb", "feature")
@@ -356,6 +365,7 @@ def test_branches_of_one_person_count_once(ann: Member) -> None:
     assert ann.votes() == expected
 
 
+@pytest.mark.nightly
 def test_what_came_back_with_others_work_counts_once(ann: Member, ben: Member) -> None:
     """Ben's first branch went into main, where Ann went on; his second, begun before that, holds the first one's votes
     too, since his database has them all."""
@@ -387,6 +397,7 @@ def test_what_came_back_with_others_work_counts_once(ann: Member, ben: Member) -
     assert ann.votes() == expected
 
 
+@pytest.mark.nightly
 def test_a_reverted_commit_is_taken_back(ann: Member) -> None:
     """Though the database knows all three files of that merge."""
     ann.playbook("vote", "pat-001", "helpful")
@@ -400,6 +411,7 @@ def test_a_reverted_commit_is_taken_back(ann: Member) -> None:
     assert ann.is_clean()
 
 
+@pytest.mark.nightly
 def test_criss_cross_merges_find_their_way(ann: Member, ben: Member) -> None:
     """Two branches merged into each other have two ancestors; git merges those first."""
     for member, name in ((ann, "hers"), (ben, "his")):
@@ -422,6 +434,7 @@ def test_criss_cross_merges_find_their_way(ann: Member, ben: Member) -> None:
     assert ann.votes() == ben.votes()
 
 
+@pytest.mark.nightly
 def test_while_git_is_in_the_middle_the_mirror_waits(ann: Member, ben: Member) -> None:
     """A rebase that stops at another file shows half of what there will be: neither taken in nor written over."""
     for member in (ann, ben):
@@ -448,6 +461,7 @@ def _looks(member: Member) -> None:
     member.playbook("work")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "moves",
     [
@@ -479,6 +493,7 @@ def test_the_mirror_is_never_in_gits_way(ann: Member, moves: list[str]) -> None:
         assert ann.git("status", "--porcelain") == git_sees
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", ["before", "HEAD~0"])
 def test_a_change_waits_where_git_has_no_branch_with_the_file(ann: Member, place: str) -> None:
     """The next change on a branch writes it, and `mirror on` writes anywhere."""
@@ -500,6 +515,7 @@ def test_a_change_waits_where_git_has_no_branch_with_the_file(ann: Member, place
     assert [entry["helpful"] for entry in ann.file()["sections"][PATTERNS]] == [1, 1, 0, 0]
 
 
+@pytest.mark.nightly
 def test_a_hand_edit_of_a_colleagues_version_changes_only_what_it_says(ann: Member, ben: Member) -> None:
     """The version that git has is the base: what is newer in the database isn't taken back."""
     ann.playbook("edit", "pat-002", "--text", "two, as Ann has it")

@@ -141,6 +141,7 @@ def test_a_long_text_takes_one_line_of_the_log(playbook: Playbook) -> None:
     assert (len(line), line[-1]) == (100, "…")
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -326,6 +327,7 @@ def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) ->
         assert "\nrevision 9" not in out
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
     """The words of a diff are marked either way."""

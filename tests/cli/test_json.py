@@ -35,6 +35,7 @@ def test_each_command_has_json() -> None:
     assert without == JSON_AS_IT_IS | FOR_GIT | SERVING | {"help"}
 
 
+@pytest.mark.nightly(after=5)
 @pytest.mark.parametrize(
     ("command", "keys"),
     [

@@ -111,6 +111,7 @@ def test_a_neutral_vote_is_recorded_and_counts_nowhere(playbook: Playbook) -> No
     assert playbook("show", "oth-001", "--json").json["helpful"] == 0
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -237,6 +238,7 @@ def three(playbook: Playbook, folder: Path) -> Playbook:
     return playbook
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [

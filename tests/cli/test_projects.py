@@ -222,6 +222,7 @@ def test_a_move_that_makes_no_sense_is_refused(
     assert json.dumps(playbook("project", "list", "--json").json) == before
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_folder_whose_name_is_no_utf_8_has_all_commands(tmp_path: Path) -> None:
     """As processes with a strict standard output, which is where its name would end in a traceback."""

@@ -134,6 +134,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     assert playbook("list", "--proposed").err == "playbook: no proposals\n"
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
@@ -212,6 +213,7 @@ def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, m
     assert playbook("log", "--json").json[0]["message"] == "accepted proposals 1, 2"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_who_breaks_off_decides_nothing(five: Propose, playbook: Playbook) -> None:
     """Nor does who only quits."""

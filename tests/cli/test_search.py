@@ -73,6 +73,7 @@ def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
     assert harbour("search", "uv", "--file", "src/cache.py").code == 2
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     "words",
     ["AND", 'OR "NOT', "a*b(c^", "please do it", "x" * 100_000, "x " * 50_000, "\x1b[2J", "NEAR(uv,", "", "🚀", "-:*"],

@@ -187,6 +187,7 @@ def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytes
     assert b"not UTF-8" in done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None:
     """Though SQLite itself would count on: exit code 130."""
@@ -210,6 +211,7 @@ def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None
     assert b"interrupted" in err
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> None:
     """SQLite has 512 MiB for one: a recursion without end is explained before the machine is out of memory."""

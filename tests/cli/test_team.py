@@ -134,6 +134,7 @@ def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(status), seen.decode().replace("\r", "")
 
 
+@pytest.mark.nightly
 def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, team_url: str) -> None:
     """The password isn't seen there, and is kept; a `no` changes nothing."""
     with postgres.making_roles(), postgres.connected(make_url(team_url)) as owner:
@@ -160,6 +161,7 @@ _IMPORTED = '{"version": "1.0", "key_points": [{"name": "kpt_001", "text": "impo
 _CURATED = '[{"type": "ADD", "text": "curated", "section": "OTHERS"}]'
 
 
+@pytest.mark.nightly
 def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project, team_server: Store) -> None:
     """The own one stays as it was at joining, but for what was forgotten; the next hook is shown what is there now."""
     for arguments, stdin in (
@@ -192,6 +194,7 @@ def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project
     assert "[forgotten]" in joined("list", "--retired").out
 
 
+@pytest.mark.nightly
 def test_every_other_command_knows_the_project(joined: Playbook) -> None:
     """None fails as only a bug does; what looks at points shows the team's."""
     for line in (

@@ -36,6 +36,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
     return playbook
 
 
+@pytest.mark.nightly(after=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playb
     time.tzset()
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_time_on_the_screen_says_its_offset_and_can_be_given_back(lived: Playbook, command: list[str]) -> None:
     """As it stands there, to `at` and to `log --since`; with --utc it is the same moment in UTC."""

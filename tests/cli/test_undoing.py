@@ -142,6 +142,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     assert playbook("undo").out.startswith("undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n")
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

@@ -16,11 +16,11 @@ SUMMARY = Rule("<summary>\nThey greeted each other.\n</summary>", when=is_compac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder: `client`, `slow`, and no socket connects anywhere but here."""
+    """Mark the tests of this folder: `nightly`, `slow`, and no socket connects anywhere but here."""
     here = f"{Path(__file__).parent}/"
     for item in items:
         if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.client)
+            item.add_marker(pytest.mark.nightly)
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
 

@@ -216,7 +216,7 @@ def broken_operations(monkeypatch: pytest.MonkeyPatch) -> None:
 DELETE_ONE = [{"type": "DELETE", "target_id": "pat-001"}]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_votes_count_although_the_batch_was_rolled_back(broken_operations: None) -> None:
     """Evaluations are always applied, to the playbook as it was before the batch."""
     ratings = [{"name": "pat-001", "rating": "helpful"}]
@@ -226,7 +226,7 @@ def test_votes_count_although_the_batch_was_rolled_back(broken_operations: None)
     assert outcome_of(after) == [(PATTERNS, "pat-001", "use types", 4, 1), *STOCK[1:]]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_batch_that_breaks_leaves_the_database_as_it_was(
     project: Project, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -241,7 +241,7 @@ def test_a_batch_that_breaks_leaves_the_database_as_it_was(
     assert (read_playbook(project), last_revision(project)) == before
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> None:
     """However many operations, one revision; each skipped one is kept with its place and its reason."""
     after_a_batch(project, a_stocked_playbook(), [])
@@ -260,7 +260,7 @@ def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> 
     assert all(item.reason for item in revised.skipped)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_points_that_a_batch_takes_out_are_retired_and_can_come_back(project: Project) -> None:
     """DELETE and MERGE never erase: the points are listed as retired, with the reason, and can be restored."""
     after_a_batch(

@@ -63,7 +63,7 @@ def test_loading_leaves_last_updated_as_it_was(folder: Path) -> None:
     assert load_playbook()["last_updated"] == load_playbook()["last_updated"] == DATED["last_updated"]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_equal_texts_that_a_program_saves_stay_two(folder: Path) -> None:
     """What is saved is what is loaded; `run_deduplication` is there for those who want less."""
     write_file(folder, a_flat_dict("one", **DATED))
@@ -74,7 +74,7 @@ def test_equal_texts_that_a_program_saves_stay_two(folder: Path) -> None:
     assert texts_of(load_playbook()) == ["one", "One."]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_saving_without_a_change_still_dates_the_playbook(folder: Path) -> None:
     """last_updated is the time of the last save, whether or not anything changed."""
     first, second = save()["last_updated"], save()["last_updated"]
@@ -93,7 +93,7 @@ def test_version_and_unknown_top_level_keys_survive(folder: Path, layout: Layout
         assert {key: found[key] for key in extra} == extra
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_top_level_keys_that_a_program_adds_or_removes_are_kept_so(folder: Path) -> None:
     """A top-level key is the program's to add, change and remove."""
     write_file(folder, a_flat_dict("one", gone="x", changed=1))
@@ -194,7 +194,7 @@ def test_without_a_project_folder_the_playbook_is_the_one_of_the_home(
     assert texts_of(read_file(home)) == ["one"]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_two_projects_keep_their_playbooks_apart(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One database holds all projects of a person, and no point of one shows in another."""
     save(an_addition("of the first"))
@@ -209,7 +209,7 @@ def test_two_projects_keep_their_playbooks_apart(folder: Path, tmp_path: Path, m
 # --- what is saved ---
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
     """Sections, order, texts and counters, and the dict that was saved says the same."""
     playbook = load_playbook()
@@ -267,7 +267,7 @@ def test_a_hand_built_dict_makes_the_playbook_equal_to_it(folder: Path) -> None:
     assert outcome_of(read_file(folder)) == outcome_of(wanted)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_a_hand_built_dict_lacks_is_retired_and_not_lost(folder: Path, kept: Project) -> None:
     """A point that leaves by a save can be looked up and brought back."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 9, 2), an_entry("kpt_002", "two")))

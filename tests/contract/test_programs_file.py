@@ -27,7 +27,7 @@ from tests.contract.playbooks import (
 )
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_hand_edit_of_the_file_is_taken_in(folder: Path) -> None:
     """A reworded, an added and a removed entry of the file are in the next load."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 3), an_entry("kpt_002", "two")))
@@ -42,7 +42,7 @@ def test_a_hand_edit_of_the_file_is_taken_in(folder: Path) -> None:
     ]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_hand_edit_between_load_and_save_is_not_written_over(folder: Path) -> None:
     """What stands in the file when a program saves is merged with what the program did; votes of both add up."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 3)))

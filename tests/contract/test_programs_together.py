@@ -113,7 +113,7 @@ def test_two_programs_that_learnt_the_same_have_one_point_of_it(folder: Path) ->
     assert outcome_of(load_playbook())[1:] == [(PATTERNS, "pat-002", "learnt twice", 2, 0)]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_point_that_one_program_deleted_is_not_brought_back_by_the_other(folder: Path, kept: Project) -> None:
     """A late save merges: the deletion stays, and so does the late program's vote on another point."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one"), an_entry("kpt_002", "two"), **DATED))
@@ -139,7 +139,7 @@ def test_texts_reworded_by_two_programs_are_reported(folder: Path, capsys: pytes
     assert "kpt_001" in capsys.readouterr().err
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_name_is_never_given_twice_by_the_database(folder: Path) -> None:
     """A dict function looks at the entries it has and may make the name of a deleted point again; the database gives
     another, and a late vote for the old point does not hit the new one."""
@@ -173,6 +173,7 @@ for number in range(6):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
     """4 processes x 6 rounds of load, update and save: 24 votes, 24 new points of 24 names, in database and file."""
@@ -202,7 +203,7 @@ def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
         }
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_name_freed_in_one_call_is_not_given_in_the_next(folder: Path) -> None:
     """Within one load and save, too: a late vote for the point that left must not hit the new one."""
     entries = [an_entry("pat-001", "one"), an_entry("pat-002", "old", 7)]
@@ -217,7 +218,7 @@ def test_a_name_freed_in_one_call_is_not_given_in_the_next(folder: Path) -> None
     assert outcome_of(load_playbook()) == [(PATTERNS, "pat-001", "one", 0, 0), (PATTERNS, "pat-003", "new", 0, 0)]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_two_programs_learn_at_once_is_there_once(folder: Path) -> None:
     """The same text under two names is one point; the names alone would not tell."""
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))

@@ -73,7 +73,7 @@ def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
 # --- older shapes ---
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_file_of_mixed_shapes_loads_as_documented(folder: Path) -> None:
     """The data contract's own example: four shapes in one file, header untouched, everything under OTHERS."""
     mixed = [

@@ -347,6 +347,7 @@ def expected(life: Life) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_each_documented_question_is_answered_truly(life: Life) -> None:
     """Votes that were undone count nowhere, those of programs and of the worker alike count, and what left says why."""
     wanted: dict[str, list[tuple[Any, ...]] | Callable[[list[tuple[Any, ...]]], bool]] = expected(life)

@@ -8,8 +8,10 @@ from playbook_db.web import serve
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 from tests.docs.consoles import FOLDER, HOME, ROOT, fault, mentioned, same, type_into, typed
 
-PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md"))}
-PAGES["README.md"] = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
 # what these need is a full playbook, a server, older hooks: their own tests have them
 ELSEWHERE = {"docs/sql.md", "docs/team.md", "docs/team-reference.md", "docs/migrating.md"}
 WITH_COMMANDS = [name for name, text in PAGES.items() if typed(text) and name not in ELSEWHERE]
@@ -41,6 +43,7 @@ GONE = (
 )  # fmt: skip
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_COMMANDS)
 def test_the_commands_print_what_the_page_says(

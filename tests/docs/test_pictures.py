@@ -8,6 +8,7 @@ from tests.docs import pictures
 from tests.docs.consoles import ROOT
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_recorded_terminal_shows_what_the_commands_print() -> None:
     """Typed again in a home of their own, they give the words that stand in the picture. Else: make pictures."""

@@ -162,6 +162,7 @@ def test_worked_query_gives_the_answer_that_is_printed(
         assert lines == printed
 
 
+@pytest.mark.nightly(after=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_worked_query_gives_the_same_answer_on_a_server(on_server: Project, question: str) -> None:
@@ -226,6 +227,7 @@ def test_query_for_the_growth_ends_at_the_points_of_today(connection: sqlite3.Co
     assert rows[-1][-1] == len(read_playbook(hafen).points)
 
 
+@pytest.mark.postgres
 def test_realistic_example_comes_back_byte_for_byte(store: Store, folder: Path) -> None:
     """export(import(F)) is F, for a canonical file of 60 points with text beyond ASCII and a key of its own."""
     data = (EXAMPLES / "realistic.json").read_bytes()
@@ -258,6 +260,7 @@ def test_older_example_mixes_all_four_shapes_of_entries() -> None:
     assert reading.is_flat
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone(home: Path, tmp_path: Path) -> None:
     """`make demo` exits with 0 after every promise held, and never touches the home or database of who runs it."""

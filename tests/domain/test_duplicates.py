@@ -290,6 +290,7 @@ def test_paraphrases_are_found_and_most_candidates_are_right(split: str) -> None
     assert precision >= 0.7
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_huge_playbook_is_not_compared_to_the_last_pair() -> None:
     """What shares rare words is still found among points that share all the others."""

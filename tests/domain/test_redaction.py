@@ -36,6 +36,7 @@ _FIRST = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "share"), [("usual", 0.97), ("harmless", 0.99)])
 @pytest.mark.parametrize("author", ["first", "second", "third", "twelfth", "thirteenth"])
 def test_of_each_blind_set_almost_all_is_right(author: str, name: str, share: float) -> None:
@@ -489,6 +490,7 @@ def test_a_plain_word_is_no_password_where_it_may_be_said_of_one(text: str) -> N
     assert redact(text) == text
 
 
+@pytest.mark.nightly(after=12)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",

@@ -130,6 +130,7 @@ def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) ->
     assert (waiting, lessons) == ([], 3)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SETS)
 def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str) -> None:
     """In one session as in three. No vote counts against a point, and none retires it."""
@@ -141,6 +142,7 @@ def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str)
     assert set(thrice) == set(measured.through)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SETS)
 def test_honest_sessions_teach(database: Store, tmp_path: Path, name: str) -> None:
     """No more lessons wait than were counted, and no fewer helpful votes count."""

@@ -63,7 +63,7 @@ def test_live_and_retired_points_count_and_names_of_no_point_do_not(
     assert _citations(learner_project) == {("s-2", "pat-001"): 1, ("s-2", "pref-001"): 1}
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_each_chunk_that_cites_a_point_counts_once(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

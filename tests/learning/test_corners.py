@@ -101,6 +101,7 @@ def _fill(project: Project, count: int) -> list[str]:
     return [str(entry["name"]) for entry in entries]
 
 
+@pytest.mark.nightly
 def test_votes_for_three_hundred_points_all_arrive(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_votes_for_three_hundred_points_all_arrive(
     assert {points[name].helpful for name in names} == {1}
 
 
+@pytest.mark.nightly
 def test_a_megabyte_of_talk_is_learnt_from_in_chunks(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_session_without_a_name_is_learned_from(
     assert made.session_id == ("s-9" if by == "s-9" else None)
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     "is_escaped", [pytest.param(True, marks=pytest.mark.nightly), False], ids=["escaped", "as it is"]
 )
@@ -270,6 +273,7 @@ def test_a_late_vote_never_hits_another_point(
     assert [vote.matched for vote in outcome.revision.votes] == [False]
 
 
+@pytest.mark.nightly
 def test_of_all_kinds_of_secrets_none_is_found_anywhere(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
@@ -338,6 +342,7 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
+@pytest.mark.nightly
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -420,7 +425,7 @@ def test_a_fork_of_a_session_that_went_on_begins_after_the_copied_lines_too(
     assert "before they part" not in asked
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,7 +60,7 @@ def _learn(project: Project, path: str, monkeypatch: pytest.MonkeyPatch, *rules:
         learn_transcript(project, path, model_at(api, monkeypatch))
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_session_that_ignored_a_point_and_then_followed_it_counts_once(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def test_each_kind_has_five_cases_or_more(kind: str) -> None:
     assert len(ids) == len(set(ids)) >= 5
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.id}-{case.kind.replace(' ', '-')}")
 def test_a_case_does_no_harm(case: Case, tmp_path: Path) -> None:
     """What holds is a point; what no longer holds isn't shown; a contradiction is shown whole or not at all; a prompt

@@ -6,7 +6,11 @@ import pytest
 
 from benchmarks.torture import learning
 
-pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a socket file leads to where the workers are forked
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.slow,
+    pytest.mark.enable_socket,
+]  # workers are forked through a socket file
 
 
 def test_a_kill_at_any_moment_of_learning_loses_and_doubles_nothing(tmp_path: Path) -> None:

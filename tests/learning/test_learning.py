@@ -34,7 +34,7 @@ def _points(project: Project) -> dict[str, tuple[str, int, int]]:
     return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_votes_and_operations_become_one_revision(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_same_lines_are_never_learnt_from_twice(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +152,7 @@ def test_the_curator_is_not_asked_if_there_is_no_lesson(
     assert not learn_transcript(learner_project, transcript, None).learned
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_whoever_comes_second_keeps_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,7 +327,7 @@ def test_a_forked_session_begins_after_what_was_copied(
     assert "mend the bug" not in api.messages()[2].last_said
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_job_ends_in_the_commit_of_its_last_chunk(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,6 +360,7 @@ def test_without_a_model_the_work_waits(
     assert kept.not_before is not None
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize(
     ("name", "value"),
     [("AGENTIC_CONTEXT_BACKEND", "both"), ("PLAYBOOK_DAILY_TOKENS", "many"), ("AGENTIC_CONTEXT_TIMEOUT_S", "soon")],

@@ -131,6 +131,7 @@ def _end_unwanted(project: Project, home: Path) -> None:
     spool.note_end("s-1", is_kept=False)
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("exclude", "learned"),
     [

@@ -111,6 +111,7 @@ def _user_has(home: Path, **env: str) -> None:
     (home / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     "disguise",
     [
@@ -140,6 +141,7 @@ def test_what_a_project_brings_is_its_own_however_its_settings_are_written(
     assert _jobs(client)["another"][0] == "queued"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"])
 def test_another_project_waits_where_the_session_s_project_hides_values(
     client: Client, another: Path, gateway: MessagesApi, users: MessagesApi, name: str

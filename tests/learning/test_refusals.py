@@ -122,6 +122,7 @@ def test_an_answer_with_none_of_the_keys_is_no_lesson(
     assert learned_to(learner_project, str(tmp_path / "s-1.jsonl")) == 0
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("who", ["reflector", "curator"])
 def test_a_chunk_that_the_model_refuses_to_judge_is_passed_over_by_name(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str

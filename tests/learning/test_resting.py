@@ -15,7 +15,8 @@ from tests.transcripts_made_up import TranscriptBuilder
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 
 
-@pytest.mark.smoke
+@pytest.mark.nightly(after=1)
+@pytest.mark.postgres
 def test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for_it(
     learner_project: Project,
     playbook: Playbook,  # noqa: F811

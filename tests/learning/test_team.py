@@ -161,6 +161,7 @@ def _killed(*_: object, **__: object) -> None:
     raise _Killed
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("at", "name"),
     [
@@ -189,6 +190,7 @@ def test_a_worker_that_is_killed_anywhere_teaches_once(
     assert ann.work().learned == 0
 
 
+@pytest.mark.nightly
 def test_a_connection_that_is_lost_in_the_commit_leaves_nothing_half_done(
     ann: Member, team_server: Store, team_url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +238,7 @@ def test_a_commit_whose_answer_never_came_counts_once(
     assert [job.state for job in ann.jobs()] == ["done"]
 
 
+@pytest.mark.nightly
 def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
     ann: Member, bob: Member, team_server: Store, api: MessagesApi
 ) -> None:
@@ -298,6 +301,7 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
         )
 
 
+@pytest.mark.nightly
 def test_a_server_with_a_newer_schema_is_waited_for(ann: Member, team_url: str, api: MessagesApi) -> None:
     """Until this member has the newer version; his log says so once."""
     ann.session("s-1")
@@ -382,6 +386,7 @@ def test_what_bootstrap_was_allowed_is_each_members_own(
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 
+@pytest.mark.nightly
 def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     new_member: NewMember, team_url: str, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,6 +428,7 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     assert "with the team" not in api.messages()[count].last_said
 
 
+@pytest.mark.nightly
 def test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned(
     ann: Member, team_server: Store, api: MessagesApi
 ) -> None:
@@ -479,6 +485,7 @@ def test_a_session_that_is_skipped_is_passed_over_here_and_there(
     assert ann.rows("SELECT learned_offset FROM transcripts") == [(size,)]
 
 
+@pytest.mark.nightly
 def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     ann: Member, team_server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -520,6 +527,7 @@ def test_a_replica_that_is_current_is_not_read_again(
     assert time.time() - ann.replica.stat().st_mtime < 60
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("damage", ["missing", "empty", "no database", "torn", "old", "a pipe"])
 def test_a_replica_that_can_not_be_used_is_written_anew(damage: str, ann: Member) -> None:
     """By the next worker, though the team has learned nothing since."""
@@ -539,6 +547,7 @@ def test_a_replica_that_can_not_be_used_is_written_anew(damage: str, ann: Member
     assert ann.log() == []
 
 
+@pytest.mark.nightly
 def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
     ann: Member, team_server: Store, api: MessagesApi
 ) -> None:
@@ -585,6 +594,7 @@ def _forget(member: Member, request: forget.Request) -> None:
 WHISPERED = "the door opens with 4711-xyzzy"
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("killed", ["nowhere", "before the own playbook", "before the replica"])
 def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
     killed: str, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
@@ -620,6 +630,7 @@ def test_what_the_team_forgets_is_forgotten_on_each_members_machine(
     assert bob.work().replicas == 0
 
 
+@pytest.mark.nightly
 def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
     ann: Member, bob: Member, team_server: Store
 ) -> None:
@@ -659,6 +670,7 @@ def _read_by_all_means(member: Member) -> list[str]:
     return [page, told.getvalue(), program]
 
 
+@pytest.mark.nightly
 def test_a_read_erases_nothing_here_and_the_worker_then_does(ann: Member, bob: Member, team_server: Store) -> None:
     """While a text that the team has forgotten waits for the worker, a read changes no file; else the replica alone."""
     ann.add(WHISPERED)
@@ -684,6 +696,7 @@ def test_a_read_erases_nothing_here_and_the_worker_then_does(ann: Member, bob: M
     assert not any(WHISPERED.encode() in content for content in _files(bob).values())
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("way", ["forget", "leave"])
 def test_who_forgets_or_leaves_keeps_no_forgotten_text_here(way: str, ann: Member, team_server: Store) -> None:
     """`playbook forget` erases on this machine at once, and leaving does so before it drops the replica."""
@@ -702,6 +715,7 @@ def test_who_forgets_or_leaves_keeps_no_forgotten_text_here(way: str, ann: Membe
     assert not any(WHISPERED.encode() in content for content in _files(ann).values())
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("command", ["learn", "bootstrap"])
 def test_what_a_command_learns_is_the_teams(ann: Member, team_server: Store, api: MessagesApi, command: str) -> None:
     """Once, whether the worker comes upon the same transcript or not, and after leaving too; what it cost is hers."""

@@ -71,7 +71,7 @@ def _waiting(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     return [(item.proposal.kind, item.proposal.names, item.proposal.text) for item in review.waiting(project)]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     learner_project: Project, own: Project, lesson: Learn
 ) -> None:
@@ -217,6 +217,7 @@ def test_without_a_playbook_of_ones_own_nothing_is_made_for_one(learner_project:
         assert book.playbook_id == 0
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.sqlite
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("is_first", [True, False], ids=["before the reflection", "between the two"])

@@ -166,6 +166,7 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 
+@pytest.mark.nightly
 def test_what_a_session_ignores_is_learned_from_and_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks, worker and command: of a session's two points it ignores the one, and cites the other."""
     with open_store(f"sqlite:///{client.database}") as store:
@@ -190,6 +191,7 @@ def test_what_a_session_ignores_is_learned_from_and_counted(client: Client, monk
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 
+@pytest.mark.nightly
 def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shown, queued, learned from and mirrored as any other, by hook, worker and command alike."""
     _session(odd_client.transcript, running.SESSION, "mend the bug first, and say what it was")
@@ -206,6 +208,7 @@ def test_a_folder_whose_name_is_no_utf_8_is_learned_from(odd_client: Client, mon
     assert (_worker_log(odd_client), odd_client.log()) == ("", [])
 
 
+@pytest.mark.nightly
 def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight ends at once on one playbook: each votes once, and each adds its point."""
     events = _errands(client, SESSIONS)
@@ -224,6 +227,7 @@ def test_sessions_that_end_at_once_lose_no_vote_and_no_point(client: Client, mon
     assert _worker_log(client) == ""
 
 
+@pytest.mark.nightly
 def test_a_session_seen_by_many_events_is_learnt_from_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two compactions, three subagents and the end: two calls for each chunk, however often it is seen."""
     agents = [client.transcript.with_suffix("") / "subagents" / f"agent-a{number}.jsonl" for number in range(3)]

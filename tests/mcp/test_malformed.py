@@ -14,7 +14,7 @@ import pytest
 
 from tests.mcp.conftest import Session
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.nightly, pytest.mark.slow]
 
 SOURCE = random.Random(16)
 INITIALIZE = {

@@ -84,7 +84,7 @@ def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
         assert book.distinct_points() == []
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_two_are_merged_into_the_first(stocked: Project) -> None:
     """It keeps its name and takes over the votes; the other names it as its successor. An undo brings both back."""
     before = read_playbook(stocked).content

@@ -340,7 +340,7 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
     assert maintenance.check(spread.store) == []
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one saw before the other's erasure doesn't come back with it."""
     edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
@@ -370,6 +370,7 @@ def _be_killed(*_: object, **__: object) -> None:
     raise _KilledError
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("step", ["_sync_mirrors", "_Work.backups_holding", "_replace_backups", "_rewrite"])
 @pytest.mark.parametrize("is_by_name", [True, False])
 @pytest.mark.sqlite
@@ -469,7 +470,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
         forget.forget(project, Request(name="oth-001"))
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Project, tmp_path: Path) -> None:
     """Else through this one alone."""
     (tmp_path / "other").mkdir()
@@ -510,6 +511,7 @@ def _by_program(project: Project, text: str) -> tuple[str, ...]:
     return dict_api.save(project, json.loads(text))
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
 @pytest.mark.sqlite
 def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
@@ -552,6 +554,7 @@ def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
     assert _holding(tmp_path) == []
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
 @pytest.mark.parametrize("is_retired", [False, True])
 def test_a_blanked_passage_does_not_come_back_with_a_copy_of_unknown_age(
@@ -677,7 +680,7 @@ def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps:
     assert maintenance.check(project.store) == []
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> None:
     """Of a forgotten point all of it, of others what quotes it; also in the file that was kept aside. An older file
     brings none of it back."""

@@ -75,6 +75,7 @@ def test_plain_git_starts_what_the_bait_names(tmp_path: Path, as_clone: bool) ->
     assert Bait(tmp_path / "bait", LIVE, as_clone=as_clone).dead() == []
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [SETTINGS, *(pytest.param([name], marks=pytest.mark.nightly) for name in LIVE)], ids=["all", *LIVE]

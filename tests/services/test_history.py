@@ -136,7 +136,7 @@ def days(project: Project) -> Project:
 @pytest.mark.slow
 @few
 @given(steps=st.lists(STEPS, max_size=6), data=st.data())
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_log_diff_and_at_agree(new_project: NewProject, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
     """For any history: `at` gives what was exported then, the log what was done, and a diff leads from one state to
     another; the log between them accounts for every vote and every point that a diff tells of."""
@@ -312,7 +312,7 @@ def test_the_log_of_a_point_tells_of_neutral_votes_and_of_nothing_else(days: Pro
     assert revisions[1].unmatched_votes is None
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_log_tells_what_was_taken_back_later(days: Project) -> None:
     """Across the batches that it is read in, in a point's log, and in one revision's; not what was brought back."""
     for text in ("first", "second", "third"):
@@ -358,7 +358,7 @@ def test_the_log_of_a_point_is_whole_wherever_it_stands_in_a_revision(project: P
     assert (len(whole.changes), whole.counts) == (10, {"add": 30})
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(days: Project) -> None:
     """Also within one revision: a vote, another text, and gone."""
     batch = [
@@ -382,7 +382,7 @@ def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(da
     assert (back.kind, back.before and back.before.text, back.is_reworded) == ("restore", "uno", False)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who pauses in a pager keeps nobody from working the log into the file; nothing is told twice or left out."""
     monkeypatch.setattr(history, "_BATCH", 1)
@@ -422,7 +422,7 @@ def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
     assert revision.revision.number == 2
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     """Votes with their rationales, what was skipped and why, what the models said and took."""
     call = Call("reflect", "a-model", 100, 20, 3, 0.5, 1500)
@@ -445,9 +445,10 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     assert log(days, limit=1)[0].cost_usd == 0.5
 
 
+@pytest.mark.nightly(after=1)
 @few
 @given(steps=st.lists(STEPS, max_size=5), most=st.integers(1, 3))
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_pages_one_after_the_other_are_the_whole(
     new_project: NewProject, steps: list[tuple[str, Any]], most: int
 ) -> None:

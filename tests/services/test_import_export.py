@@ -34,7 +34,7 @@ def _text(content: dict[str, Any]) -> str:
 
 @few
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_canonical_file_comes_out_as_it_went_in(
     new_project: NewProject, playbook: Playbook, extra: dict[str, Any], newline: bool
 ) -> None:
@@ -171,7 +171,7 @@ def test_an_import_adds_the_top_level_keys_that_are_new(project: Project) -> Non
     assert (exported["owner"], exported["team"]) == ("us", "a")
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
     """What the file lacks is retired, not erased; order, header and counters are the file's."""
     edit.add(project, "use type hints", section="pat")

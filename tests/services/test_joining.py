@@ -183,7 +183,7 @@ def _export(project: Project) -> str:
     return import_export.export_playbook(project)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_first_member_brings_everything(own: Project, team: Project) -> None:
     """To the byte, other keys of the file and of its entries too."""
     entries = '{"name": "pat-001", "text": "use uv", "helpful": 3, "harmful": 1, "tag": "x"}'
@@ -285,7 +285,7 @@ def test_what_brought_nothing_is_known_all_the_same(own: Project, team: Project)
     assert _points(team) == [("oth-001", "never use pip", 1, 0), ("oth-002", "use ruff", 0, 0)]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_joining_takes_nothing_out(own: Project, team: Project) -> None:
     """What was retired on the own side after leaving, or undone with the copy, stays for all the others."""
     edit.add(team, "use uv")
@@ -320,7 +320,7 @@ def test_the_copy_that_was_undone_is_no_common_ground(own: Project, team: Projec
     assert _points(team) == before
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, team: Project) -> None:
     """Who joins with the same advice hears of it."""
     edit.add(team, "use pip")

@@ -49,6 +49,7 @@ def filled(project: Project) -> Project:
     return project
 
 
+@pytest.mark.nightly(after=8)
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -85,7 +86,7 @@ def test_a_list_has_what_was_asked_for(filled: Project, given: dict[str, str], e
     assert read(filled, **given) == expected  # type: ignore[arg-type]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_most_cited_come_first(filled: Project) -> None:
     """Of those cited as often, the one that was shown more often."""
     with filled.store.write(filled.key) as book:
@@ -104,7 +105,7 @@ def test_the_most_cited_come_first(filled: Project) -> None:
     assert uses == [("mis-002", 1, 1), ("pat-001", 3, 0), ("mis-001", 2, 0)]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_row_tells_what_became_of_the_votes_lately(filled: Project) -> None:
     """The votes of the last weeks, and neither those before nor those that were taken back since."""
     now = datetime.now(UTC)
@@ -150,6 +151,7 @@ def test_an_undone_import_took_no_votes_of_the_last_weeks(filled: Project) -> No
     assert newly == [0, 0, 1]
 
 
+@pytest.mark.nightly(after=5)
 @pytest.mark.parametrize("state", listing.STATES)
 @pytest.mark.parametrize("order", listing.ORDERS)
 def test_the_pages_of_a_list_hold_each_point_once(project: Project, state: State, order: Order) -> None:

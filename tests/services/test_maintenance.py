@@ -183,6 +183,7 @@ def test_a_backup_that_comes_back_changes_no_membership(url: str, project: Proje
     assert find_membership(project) is None
 
 
+@pytest.mark.nightly
 def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Project) -> None:
     """What others commit up to the last moment is in the backup that is kept: both are under one lock."""
     taken = maintenance.take(url)
@@ -571,6 +572,7 @@ while moments:
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("state", ["sound", "damaged"])
 def test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole(
     url: str, project: Project, tmp_path: Path, state: str

@@ -193,6 +193,7 @@ def test_what_cannot_be_read_is_refused(data: bytes) -> None:
         markdown.read(data, source="notes.md")
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     "text", ["> " * 5000 + "deep", "- " * 5000 + "deep", "[" * 20_000, "*a " * 20_000, "", "---\n"]
 )

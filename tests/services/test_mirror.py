@@ -127,7 +127,7 @@ def test_an_accepted_canonical_file_is_taken_in_and_not_touched(project: Project
     assert file.read_bytes() == before
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_hand_edit_is_merged_in(project: Project, file: Path) -> None:
     """Reworded, added, removed, revoted and reordered by hand: all of it arrives, and no vote of ours is lost."""
     _mirrored(project, an_entry("oth-001", "one", 3), an_entry("oth-002", "two"), an_entry("oth-003", "three"))
@@ -162,7 +162,7 @@ def test_equal_texts_in_the_file_stay_two(project: Project, file: Path) -> None:
     assert file.read_text() == import_export.export_playbook(project)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_text_reworded_on_both_sides_keeps_both(project: Project, file: Path) -> None:
     """The later one is live, the other is in the history, and the user hears of it."""
     _mirrored(project, an_entry("oth-001", "one"))
@@ -221,7 +221,7 @@ def test_a_mirror_behind_the_database_is_repaired_by_the_next_sync(project: Proj
     assert file.read_text() == import_export.export_playbook(project)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_kill_between_writing_and_noting_counts_nothing_twice(
     project: Project, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

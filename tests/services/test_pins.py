@@ -73,7 +73,7 @@ def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> Non
     assert _shown(pinned) == ["oth-001", "oth-003", "oth-002"]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_all_are_pinned_or_none(pinned: Project) -> None:
     """A name that isn't there, or has left."""
     edit.retire(pinned, "oth-002")

@@ -48,7 +48,7 @@ def points(project: Project) -> dict[str, tuple[str, int, int]]:
     return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Project) -> None:
     """Votes, section, pin and other fields; the one that it was copied from says where it went."""
     name = voted(project)
@@ -106,7 +106,7 @@ def test_said_again_after_a_kill_in_between_it_is_finished(
     assert (again.copied, again.retired) == (None, None)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_of_two_members_each_gives_the_team_a_point_of_his_own(
     teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_sound_database_is_left_alone(path: Path) -> None:
     assert not list(path.parent.glob("playbook.db.damaged*"))
 
 
+@pytest.mark.nightly
 def test_a_wrong_stored_count_is_counted_again(path: Path, project: Project) -> None:
     """The file stays, and so does its whole history."""
     before = _rows(path, "revisions")
@@ -108,6 +109,7 @@ def test_a_wrong_stored_count_is_counted_again(path: Path, project: Project) -> 
     assert [row for row in _rows(path, "revisions") if row in before] == before
 
 
+@pytest.mark.nightly
 def test_a_point_that_differs_from_its_history_is_restored(path: Path, project: Project) -> None:
     """A dry run says so, and changes nothing."""
     before = _points(project)
@@ -147,6 +149,7 @@ def test_the_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Pr
     assert [_rows(path, table) for table in ("revisions", "changes", "key_points", "votes")] == before
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("damage", ["page", "structure"])
 def test_a_damaged_full_text_index_costs_no_point(path: Path, project: Project, damage: str) -> None:
     """Only the index is new, even if SQLite can't open the old one."""
@@ -169,6 +172,7 @@ def test_a_damaged_full_text_index_costs_no_point(path: Path, project: Project, 
     assert maintenance.check_database(f"sqlite:///{path}").problems == ()
 
 
+@pytest.mark.nightly
 def test_a_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> None:
     """Both stay as they were, and the new file uses neither."""
     edit.add(project, "in the log")
@@ -186,6 +190,7 @@ def test_a_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> 
     assert "in the log" in {point.text for point in _points(project).values()}
 
 
+@pytest.mark.nightly
 def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Path, project: Project) -> None:
     """It waits for the user, since who had agreed to it is lost too; then its points have their names."""
     mirror.switch(project, on=True)
@@ -207,6 +212,7 @@ def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Pat
     }
 
 
+@pytest.mark.nightly
 def test_the_last_resort_is_taken_in_at_once_where_its_consent_was_saved(path: Path, project: Project) -> None:
     """The backup that the repair begins with knows the mirror, though it has no revision yet."""
     os.unlink(path)
@@ -225,6 +231,7 @@ def test_the_last_resort_is_taken_in_at_once_where_its_consent_was_saved(path: P
     assert [point.text for point in _points(project).values()] == ["written by a colleague"]
 
 
+@pytest.mark.nightly
 def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path, folder: Path) -> None:
     """Somebody's notes are no database."""
     path = tmp_path / "notes.txt"
@@ -237,6 +244,7 @@ def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path,
     assert not list(tmp_path.glob("notes.txt.damaged*"))
 
 
+@pytest.mark.nightly
 def test_a_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> None:
     """The mirror's points and votes since the backup come back, and no vote counts twice."""
     mirror.switch(project, on=True)
@@ -255,6 +263,7 @@ def test_a_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> No
     assert {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()} == before
 
 
+@pytest.mark.nightly
 def test_a_dry_run_changes_nothing(path: Path) -> None:
     """The damaged file keeps its place, and nothing is left beside it."""
     backup = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
@@ -269,6 +278,7 @@ def test_a_dry_run_changes_nothing(path: Path) -> None:
     assert not list(path.parent.glob("playbook.db.damaged*"))
 
 
+@pytest.mark.nightly
 def test_a_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
     """A log that was renamed already goes with its file."""
     edit.add(project, "in the log alone")
@@ -305,6 +315,7 @@ def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_
     assert path.read_bytes().endswith(b"more")
 
 
+@pytest.mark.nightly
 def test_where_a_file_can_not_have_two_names_nothing_is_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on some network and memory-card file systems."""
 
@@ -321,6 +332,7 @@ def test_where_a_file_can_not_have_two_names_nothing_is_replaced(path: Path, mon
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.nightly
 def test_a_database_that_another_program_has_open_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it wrote would go into a file that has lost its name."""
     script = (

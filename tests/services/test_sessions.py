@@ -32,7 +32,7 @@ def learned(project: Project) -> Project:
     return project
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
     """The same that the command lists, with what each taught."""
     pages = [history.session_page(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]

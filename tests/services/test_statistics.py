@@ -107,7 +107,7 @@ def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
     assert numbers.revisions == {"edit": 5}
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None:
     """From the first week with any to this one; a vote that met no point is in none of them."""
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
@@ -255,7 +255,7 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
     assert (learning.helpful_points, learning.cost_usd_per_helpful_point) == (1, 1.5)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path) -> None:
     """Everything else is of this project."""
     other = Project.in_folder(project.store, str(tmp_path / "other"))
@@ -330,7 +330,7 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
     assert len(read_playbook(project).points) == 2
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who did most comes first; votes count while they are in force. Sessions are somebody's own in a file of his, and
     nobody there is told by them; a database of several has the member for each lesson."""

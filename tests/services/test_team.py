@@ -142,6 +142,7 @@ def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_q
     assert not os.path.exists(holding[0])
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("server_roles")
 def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: str, tmp_path: Path) -> None:
     """In a file of PostgreSQL's own, a service file or the environment."""
@@ -242,6 +243,7 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 # Joining.
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("step", ["_note", "_keep_password", "follow_team"])
 @pytest.mark.usefixtures("server_roles")
 def test_joining_that_was_killed_is_said_again(
@@ -500,6 +502,7 @@ def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
     assert [text for text, _ in _own_points(ann)] == ["use uv"]
 
 
+@pytest.mark.nightly
 def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:
     """The backup has it."""
     ann.join(team_url)

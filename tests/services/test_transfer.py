@@ -103,7 +103,7 @@ def test_every_revision_reads_the_same_in_the_other_database(
             assert wrong_counts(connection) == []
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_one_playbook_can_go_alone(lived: str, store: Store) -> None:
     """The others stay where they are."""
     url = store.url.render_as_string(hide_password=False)
@@ -141,7 +141,8 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
         assert transfer.keys_to_copy(connection, None) == []
 
 
-@pytest.mark.smoke
+@pytest.mark.nightly
+@pytest.mark.postgres
 def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     """All of it is one transaction."""
     url = store.url.render_as_string(hide_password=False)
@@ -160,7 +161,7 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     assert list(maintenance.transfer(lived, url)) == KEYS
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, store: Store, tmp_path: Path) -> None:
     """Whatever its key there, on a file or a server; where he has one there already, nothing is copied."""
     url, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"

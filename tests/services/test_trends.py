@@ -22,7 +22,7 @@ def test_where_there_is_no_playbook_there_is_nothing(project: Project) -> None:
     assert not any(found.use.values())
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_each_week_has_its_votes_and_costs_and_use_is_counted(project: Project) -> None:
     """The numbers of the page are those of `stats`."""
     edit.add(project, "Run the tests with make check.")

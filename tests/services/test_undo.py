@@ -128,7 +128,7 @@ def touched(project: Project, revision: int) -> set[str]:
         return set(book.states_at(revision, changed_in=RevisionRange(revision, revision)))
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
     """The undo is a revision like any other; it says what it did."""
     edit.add(project, "use ruff")
@@ -386,9 +386,10 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(
     assert maintenance.check(project.store) == []
 
 
+@pytest.mark.nightly(after=1)
 @few
 @given(history=histories, data=st.data())
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
     """Without a collision, whatever happened since; and one undo brings all of it back."""
     project = new_project()
@@ -406,9 +407,10 @@ def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, 
     assert maintenance.check(project.store) == []
 
 
+@pytest.mark.nightly(after=1)
 @few
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
     """Each undo subtracts the votes of its revision and no others."""
     project = new_project()

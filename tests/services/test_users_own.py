@@ -27,7 +27,7 @@ def in_file(project: Project, name: str, text: str, *, replace: bool = False) ->
     import_export.import_playbook(project, reading, source="a file", replace=replace)
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project: Project) -> None:
     """It is of the kind `user`; no list of projects has it."""
     own = Project.of_user(store)
@@ -44,7 +44,7 @@ def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project
     assert names_in(project) == ["oth-001"]
 
 
-@pytest.mark.smoke
+@pytest.mark.postgres
 def test_each_role_of_a_server_has_its_own(store: Store) -> None:
     """A file is one person's; a server has those of many."""
     key = Project.of_user(store).key

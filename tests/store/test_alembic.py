@@ -127,6 +127,7 @@ def state(path: Path) -> dict[str, bytes | None]:
     return {file.name: file.read_bytes() for file in path.parent.iterdir()} if path.parent.is_dir() else {}
 
 
+@pytest.mark.nightly
 def test_upgrade_without_options_makes_the_user_s_database(default: Path) -> None:
     """On a machine that never saw playbook-db; for its owner alone, whole, and usable at once."""
     alembic_process("upgrade", "head")
@@ -140,6 +141,7 @@ def test_upgrade_without_options_makes_the_user_s_database(default: Path) -> Non
         edit.add(Project(store, "/work/harbour"), "use type hints")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["-x", "-x path", "ini", "environment"])
 def test_another_database_can_be_named(tmp_path: Path, default: Path, way: str) -> None:
     """By an option, in the ini file or by a variable; the user's own is left alone."""
@@ -162,6 +164,7 @@ def test_another_database_can_be_named(tmp_path: Path, default: Path, way: str) 
     assert not (tmp_path / "not this.db").exists()
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("command", READING)
 @pytest.mark.parametrize("kind", ["missing", "empty", "current"])
 def test_commands_that_look_change_no_byte(default: Path, kind: str, command: str) -> None:
@@ -279,6 +282,7 @@ def checkout(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.nightly
 def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: Path, database: Database) -> None:
     """It holds what is missing, and makes it; the points that are there stay."""
     database.fill()

@@ -31,6 +31,8 @@ from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.sqlite_open import SCHEMA
 from tests.databases import put_empty_database
 
+pytestmark = pytest.mark.postgres
+
 PACKAGE = Path(playbook_db.__file__).parent
 
 

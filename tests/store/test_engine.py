@@ -21,6 +21,7 @@ from playbook_db.store.sqlite import dialect, files
 from tests.databases import put_empty_database
 
 
+@pytest.mark.postgres
 def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) -> None:
     """One batch is one transaction: after an exception in its middle the playbook is as it was."""
     edit.add(project, "use type hints")
@@ -39,6 +40,7 @@ def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) 
     assert read_playbook(project) == before
 
 
+@pytest.mark.postgres
 def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     """Every thread reads under the write lock, so nobody counts from a stale number."""
     edit.add(project, "use type hints")
@@ -54,6 +56,8 @@ def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
     assert read_playbook(project).by_name["oth-001"].helpful == 60
 
 
+@pytest.mark.nightly
+@pytest.mark.postgres
 @pytest.mark.slow
 def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
     """Four processes of 20 batches each: every one is there, and nobody meets a locked database."""
@@ -80,6 +84,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     assert len({point.text for point in playbook.points}) == len(playbook.points) == 81
 
 
+@pytest.mark.postgres
 def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait is bounded, the message says that nothing was changed and what to do."""
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)
@@ -106,6 +111,7 @@ def test_whether_somebody_holds_the_lock_is_known_without_the_long_wait(project:
     assert (before, meanwhile, project.store.can_write(wait_s=0.05)) == (True, False, True)
 
 
+@pytest.mark.postgres
 def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
     """A snapshot doesn't change under its reader."""
     project = Project.in_folder(store, str(folder))

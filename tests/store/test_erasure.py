@@ -12,6 +12,8 @@ from playbook_db.store.playbook.erasure import WRITTEN, find
 from playbook_db.store.urls import sqlite_path
 from tests.databases import REFUSALS, raw_connection, server_without, switch_triggers_off
 
+pytestmark = pytest.mark.postgres
+
 _TEXT = "Zanzibar 4711"
 # Names, keys, ids, paths, times, sections and kinds: what programs look for, and nobody's secret.
 _STRUCTURE = {

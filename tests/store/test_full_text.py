@@ -215,6 +215,7 @@ def _write_all_kinds(path: Path) -> None:
         edit.apply_batch(project, [{"type": "ADD", "text": "restart the cache", "section": "pat"}], origin="a test")
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
 def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
     """The check names it and what helps, a search does without it and says so. A write that meets the damage mends it
@@ -238,6 +239,7 @@ def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
         _require_true(ruled)
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("damage", _DAMAGES.values(), ids=_DAMAGES)
 def test_a_damaged_index_is_made_anew_when_asked(ruled: Path, damage: str) -> None:
     """By `db repair`, which takes nothing else for damaged, and by `db check --rebuild-search` if it can be opened."""
@@ -476,6 +478,7 @@ def test_frequent_words_find_the_points_with_most_of_them(project: Project, ques
         assert not hook_queries.fitting(_book(connection, project), search_words.terms("cache parser zebra"))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_retired_points_and_other_projects_cost_a_search_next_to_nothing(project: Project) -> None:
     """A question about 300 points among 60 times as many takes the same steps, and looks at a few pages more, by which

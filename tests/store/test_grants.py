@@ -163,6 +163,7 @@ def test_a_member_writes_and_can_not_rewrite_the_history(owned: URL) -> None:
         assert maintenance.check(store) == []
 
 
+@pytest.mark.nightly
 def test_a_member_erases_a_text_for_all(owned: URL) -> None:
     """With no right but a member's; what stays on the server's disk goes by the line that he is told, not before."""
     maintenance.grant(str(owned), "ann", "member")
@@ -218,6 +219,7 @@ def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
         assert [statement for statement in forbidden if not _refuses(shell, statement)] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("role", ["ann", "An-n %s :x"])
 def test_a_right_can_be_given_again_and_be_another(owned: URL, role: str) -> None:
     """Each leaves what it would have left at first, whatever the role's name is."""
@@ -230,6 +232,7 @@ def test_a_right_can_be_given_again_and_be_another(owned: URL, role: str) -> Non
     assert left["reader"] != left["member"]
 
 
+@pytest.mark.nightly
 def test_what_a_later_migration_makes_is_covered_and_belongs_to_the_owner(owned: URL) -> None:
     """Views are made anew by each, so their grants go; one who has the owner's role migrates as well as he does."""
     superuser = owned.set(username="postgres")
@@ -257,6 +260,7 @@ def test_what_a_later_migration_makes_is_covered_and_belongs_to_the_owner(owned:
         assert maintenance.check(store) == []
 
 
+@pytest.mark.nightly
 def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL) -> None:
     """Its members see that one alone; who may not use it is told."""
     with postgres.connected(owned) as owner:
@@ -281,6 +285,7 @@ def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL)
         open_store(str(owned.set(username="ann")))
 
 
+@pytest.mark.nightly
 def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None:
     """He is told whose the tables are, and how to be let."""
     maintenance.grant(str(owned), "ann", "member")
@@ -296,6 +301,7 @@ def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None
             open_store(str(owned.set(username="ann")))
 
 
+@pytest.mark.nightly
 def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
     """A member may not, and is told who may; whoever made it, it is his who owns the tables."""
     maintenance.grant(str(owned), "ann", "member")
@@ -316,6 +322,7 @@ def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
             assert book.search("types").points
 
 
+@pytest.mark.nightly
 def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
     """His role would make a superuser of everybody who had it; what was granted before holds under the new owner."""
     superuser = owned.set(username="postgres")
@@ -347,6 +354,7 @@ def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:
         assert shell.execute("SELECT count(*) FROM live_key_points").fetchall() == [(1,)]
 
 
+@pytest.mark.nightly
 def test_what_a_role_may_besides_is_told(owned: URL) -> None:
     """A grant can't take what another role or everybody has; a schema where all may make tables is closed."""
     with postgres.connected(owned.set(username="postgres")) as superuser:
@@ -367,6 +375,7 @@ def test_what_a_role_may_besides_is_told(owned: URL) -> None:
         owner.execute("CREATE TABLE later ()")
 
 
+@pytest.mark.nightly
 def test_an_owner_becomes_a_member_again(owned: URL) -> None:
     """Only who may give away the owner's role can do that."""
     superuser = owned.set(username="postgres")
@@ -385,6 +394,7 @@ def test_an_owner_becomes_a_member_again(owned: URL) -> None:
         assert _refuses(shell, "DROP VIEW live_key_points")
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("by", "role", "right", "told"),
     [
@@ -409,6 +419,7 @@ def test_what_can_not_be_granted_is_told(owned: URL, by: str, role: str, right: 
         maintenance.grant(str(owned.set(username=by)), role, right)
 
 
+@pytest.mark.nightly
 def test_a_file_knows_no_roles() -> None:
     """Its rights are the system's."""
     with pytest.raises(
@@ -417,6 +428,7 @@ def test_a_file_knows_no_roles() -> None:
         maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")
 
 
+@pytest.mark.nightly
 def test_each_member_has_a_playbook_of_his_own(owned: URL) -> None:
     """By the role that logged in, whatever role he has taken; a reader has none to write to."""
     for role, right in (("ann", "member"), ("crew", "member"), ("stranger", "reader")):

@@ -19,6 +19,8 @@ from tests.builders import last_revision, playbook_values, texts
 from tests.databases import NewProject
 from tests.tiers import few
 
+pytestmark = pytest.mark.postgres
+
 _operations = st.lists(
     st.one_of(
         st.builds(

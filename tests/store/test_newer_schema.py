@@ -7,6 +7,8 @@ from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite_open import SCHEMA
 
+pytestmark = pytest.mark.postgres
+
 NEWER = SCHEMA + 2
 
 

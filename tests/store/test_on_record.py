@@ -149,6 +149,7 @@ _ADDED = (
 )
 
 
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
     ("damage", "named"),
     [

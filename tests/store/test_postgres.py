@@ -151,6 +151,7 @@ def _at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
         return list(pool.map(one, range(count)))
 
 
+@pytest.mark.nightly
 def test_the_first_writers_of_a_playbook_all_get_in(url: str) -> None:
     """They make it together, and none is refused for what another made a moment before."""
 
@@ -163,6 +164,7 @@ def test_the_first_writers_of_a_playbook_all_get_in(url: str) -> None:
             assert sorted(_at_once(8, functools.partial(add, Project(store, key)))) == list(range(1, 9))
 
 
+@pytest.mark.nightly
 def test_many_workers_claim_each_job_once_and_one_of_a_playbook_at_a_time(url: str) -> None:
     """However many ask at once; none goes home while there is something for it to do."""
     with open_store(url) as store:

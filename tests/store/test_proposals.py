@@ -13,6 +13,8 @@ from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries
 
+pytestmark = pytest.mark.postgres
+
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "outside")
 TEST = Evidence("1 failed", "Bash: pytest -q", "seen")
 ADD = {"type": "ADD", "text": "Use uv, not pip", "section": "pat"}

@@ -138,6 +138,7 @@ def tables_read(connection: sqlite3.Connection, statement: str) -> set[str]:
     return read
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("view", "column", "value"),
     [
@@ -166,6 +167,7 @@ def test_question_about_one_point_or_session_touches_its_own_rows(
     assert 10 * steps < ask("SELECT max(text), max(successor) FROM history")[0]
 
 
+@pytest.mark.nightly(after=8)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_documented_question_costs_a_few_passes_over_what_it_reads(
     connection: sqlite3.Connection, ask: Ask, question: str

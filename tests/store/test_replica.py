@@ -25,6 +25,7 @@ def _written(project: Project, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.postgres
 def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path) -> None:
     """The points, live and retired, when each came and changed last, and the text for a session; nobody else may read
     it."""
@@ -76,6 +77,7 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
         assert "ix_changes_point" in plan.fetchone()[3]  # the planner has statistics, as in other files
 
 
+@pytest.mark.postgres
 @pytest.mark.slow
 def test_reading_for_a_replica_reads_no_history(store: Store) -> None:
     """On a server: of each point the changes that brought it and changed it last, by the index on points."""

@@ -17,6 +17,8 @@ from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.upkeep import check
 from tests.databases import raw_connection
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def raw(project: Project) -> Iterator[Any]:

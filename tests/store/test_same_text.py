@@ -11,6 +11,8 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import PlaybookRepository
 
+pytestmark = pytest.mark.postgres
+
 TEXTS = (
     "Use the cache of the parser",
     "Die Stra\u00dfe zum Ca\u0301fe hei\u00dft \ufb01xed 17",

@@ -36,6 +36,7 @@ def _insert(raw: Any, **columns: object) -> None:
     raw.execute(f"INSERT INTO key_points ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
 
 
+@pytest.mark.postgres
 def test_the_row_that_the_other_tests_spoil_is_good(raw: Any) -> None:
     """Without a fault the row goes in, so what refuses the others is their fault."""
     _insert(raw)
@@ -43,6 +44,7 @@ def test_the_row_that_the_other_tests_spoil_is_good(raw: Any) -> None:
     assert raw.execute("SELECT count(*) FROM key_points").fetchone() == (2,)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     "fault",
     [
@@ -85,6 +87,7 @@ def is_rounded(raw: Any, value: object) -> bool:
     return isinstance(value, float) and isinstance(raw, PlainConnection)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("counter", [-1, 1.5, None, "many"])
 def test_a_counter_can_not_be_updated_to_nonsense(raw: Any, counter: object) -> None:
     """The checks hold for UPDATE as for INSERT."""
@@ -94,6 +97,7 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: Any, counter: object) -> 
         raw.execute("UPDATE key_points SET helpful = ?", [counter])
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     "statement",
     [
@@ -147,6 +151,7 @@ def test_the_history_can_not_be_rewritten(raw: Any, project: Project, statement:
         raw.execute(statement)
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     "statement",
     [
@@ -161,6 +166,7 @@ def test_kinds_are_known_and_each_revision_has_an_actor(raw: Any, statement: str
         raw.execute(statement)
 
 
+@pytest.mark.postgres
 def test_a_change_can_not_be_slipped_into_an_older_revision(raw: Any, project: Project) -> None:
     """What a revision did is settled once the next one is there."""
     edit.vote(project, "pat-001", "helpful")
@@ -172,6 +178,7 @@ def test_a_change_can_not_be_slipped_into_an_older_revision(raw: Any, project: P
         )
 
 
+@pytest.mark.postgres
 def test_a_text_of_invisible_characters_alone_is_refused(raw: Any) -> None:
     """By the database as by the rules, however a person writes it; among visible ones they do no harm."""
     codes = [*range(1, 0xD800), *range(0xE000, 0x10000)]
@@ -187,6 +194,7 @@ def test_a_text_of_invisible_characters_alone_is_refused(raw: Any) -> None:
     _insert(raw, text="\u2070")  # a superscript zero, beside the invisible ones
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("statement", ["DELETE FROM sections", "UPDATE sections SET position = position + 10"])
 def test_the_sections_stay_as_they_are(raw: Any, statement: str) -> None:
     """In a shell, too, that knows no foreign keys."""
@@ -194,6 +202,7 @@ def test_the_sections_stay_as_they_are(raw: Any, statement: str) -> None:
         raw.execute(statement)
 
 
+@pytest.mark.postgres
 def test_the_sections_in_the_database_are_those_of_the_rules(raw: Any) -> None:
     """Names, slugs and order are the same in both places that hold them."""
     rows = raw.execute("SELECT name, slug FROM sections ORDER BY position").fetchall()

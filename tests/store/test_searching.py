@@ -16,6 +16,8 @@ from playbook_db.store.postgres.dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection
 from tests.postgres import drop_database, new_database, require_server
 
+pytestmark = pytest.mark.postgres
+
 TEXTS = (
     "In src/api/users.py the session must be closed",
     "Install with uv and --no-cache",

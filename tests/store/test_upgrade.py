@@ -212,6 +212,7 @@ def test_the_database_of_another_program_is_refused_and_untouched(tmp_path: Path
     assert path.read_bytes() == before
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path) -> None:
     """The first makes it, the others wait; each then adds its point."""

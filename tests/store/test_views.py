@@ -13,6 +13,8 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import sql
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 
+pytestmark = pytest.mark.postgres
+
 TIME = "2026-11-21T01:05:52.123456+00:00"
 
 

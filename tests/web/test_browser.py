@@ -20,6 +20,8 @@ from tests.web import browser
 from tests.web.filled_playbook import fill
 from tests.web.seeing import Seen, seeing
 
+pytestmark = pytest.mark.nightly
+
 PAGES = (
     "/points", "/points?state=retired", "/points?q=nothing+like+it", "/points/pat-002", "/points/oth-003",
     "/forget/pat-002", "/history", "/history/50", "/history/at/20", "/history/diff?from=10&to=50",

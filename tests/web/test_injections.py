@@ -11,6 +11,8 @@ from tests.web import browser
 from tests.web.injections import TEXTS, fill
 from tests.web.seeing import Seen, seeing
 
+pytestmark = pytest.mark.nightly
+
 FOLDER = "\"><img src=x onerror=window.pwned=1> {{ 7*7 }} '"
 _MOST = {"one point": 25, "forget": 1}  # pages of a kind that are looked at; of any other
 _MOST_OF_ANY = 8

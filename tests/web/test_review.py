@@ -240,6 +240,7 @@ def test_what_is_for_all_projects_comes_last_and_goes_to_the_users_own(proposals
     assert proposals.waiting() == [here]
 
 
+@pytest.mark.nightly
 def test_many_proposals_come_by_pages(proposals: Proposals) -> None:
     """The one that is to be decided stands above each of them."""
     names = [proposals.propose("ADD", text=f"one of many, {number}", section=SECTION) for number in range(53)]

@@ -66,6 +66,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(home: Path, folder: Path) -> N
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart"])
 def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path, missing: str) -> None:
     """Whichever part of it isn't there."""
@@ -77,6 +78,7 @@ def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, folder: Path, tmp_path: Path) -> None:
     """And can be opened by hand."""
     env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
@@ -96,6 +98,7 @@ def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, fol
     assert "no browser could be opened" in said[1]
 
 
+@pytest.mark.nightly
 def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:
     """As lynx does, or whatever BROWSER names: the server doesn't wait for its end."""
     seen, browser = tmp_path / "seen.html", tmp_path / "browser"
@@ -134,6 +137,7 @@ def test_a_server_that_nobody_asked_in_time_ends(home: Path, tmp_path: Path, mon
     assert (len(given), served.is_alive()) == (1, False)
 
 
+@pytest.mark.nightly
 def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
     """After some time without a page; one that is asked for lengthens it, one that is refused doesn't."""
     url, clock = f"sqlite:///{tmp_path / 'playbook.db'}", tmp_path / "clock"
@@ -165,6 +169,7 @@ def test_while_too_many_connections_are_open_requests_are_refused(visitor: Visit
     assert visitor.see("/points").status == 200
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("signal", ["terminate", "interrupt"])
 def test_who_ends_it_has_it_end_at_once(home: Path, folder: Path, signal: str) -> None:
     """Without a traceback, and with nobody kept waiting."""
