@@ -266,6 +266,6 @@ def _check(home: Path, rounds: int, late: Collection[float]) -> None:
     with closing(sqlite3.connect(sandbox.database_path(home))) as connection:
         (jobs,) = connection.execute("SELECT count(*) FROM jobs").fetchone()
         (live,) = connection.execute("SELECT sum(live_points) FROM heads").fetchone()
-        (shown,) = connection.execute("SELECT count(*) FROM injections").fetchone()
+        (shown,) = connection.execute("SELECT count(*) FROM showings").fetchone()
     assert jobs == rounds, jobs
     assert late or shown == (5 * rounds if live else 0), shown

@@ -256,11 +256,11 @@ _BESIDE = (
     "INSERT INTO model_calls (playbook_id, id, kind, session_id, model, input_tokens, output_tokens, cached_tokens,"
     " cost_usd, duration_ms, time) SELECT 1, number, 'reflect', session_id, 'a-model', 9000, 700, 100, 0.01, 900, time"
     " FROM revisions WHERE session_id IS NOT NULL",
-    "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)"
+    "INSERT INTO showings (playbook_id, session_id, seq, source, revision, points, left_out, time, event)"
     " SELECT 1, session_id, 1, 'startup', number, '[1,2,3,4,5,6,7,8,9,10]', 0, time, 'SessionStart'"
     " FROM revisions WHERE session_id IS NOT NULL AND number % 20 = 0",
     "INSERT INTO citations (playbook_id, session_id, point_id, chunks, time)"
-    " SELECT 1, session_id, 1 + number / 20 % 10, 1, time FROM injections AS i"
+    " SELECT 1, session_id, 1 + number / 20 % 10, 1, time FROM showings AS i"
     " JOIN revisions USING (playbook_id, session_id, time)",
     "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, session_id, created_at)"
     " SELECT 1, number - 1, 'ADD', json_object('type', 'ADD', 'section', 'OTHERS', 'text', 'Advice no. ' || number),"

@@ -47,7 +47,7 @@ def write_sample_database(path: Path) -> Path:
                 for session in ("a session", "a session", "another"):
                     shown = {"playbook_id": 1 + (count == 2), "session_id": session, "source": "startup"}
                     rest = {"revision": 1, "points": "[1, 2]", "left_out": 0, "now": TIME, "event": "SessionStart"}
-                    connection.execute(sql(hook_queries.ADD_INJECTION), shown | rest)
+                    connection.execute(sql(hook_queries.ADD_SHOWING), shown | rest)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     Path(f"{path}.upgrade.lock").unlink()

@@ -5,7 +5,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.store.tables import EVENTS
 
-_STORED_COUNTS = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
+_STORED_COUNTS = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showing_counts"
 _COUNT_EVENTS = ", ".join(
     f"sum(CASE WHEN event = '{event}' THEN {{0}} ELSE 0 END)" for event in EVENTS if event != "SessionStart"
 )
@@ -13,15 +13,15 @@ _SHOWINGS = sql(f"""
 WITH told AS (
     SELECT i.playbook_id, k.id AS point_id, count(DISTINCT i.session_id) AS sessions, 0 AS by_prompt, 0 AS at_error,
            0 AS to_subagent, max(i.time) AS last_at
-    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
+    FROM showings AS i CROSS JOIN json_each(i.points) AS shown
     CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
     GROUP BY i.playbook_id, k.id
     UNION ALL
     SELECT i.playbook_id, k.id, 0, {_COUNT_EVENTS.format("1")}, max(i.time)
-    FROM injections AS i CROSS JOIN json_each(i.points) AS shown
+    FROM showings AS i CROSS JOIN json_each(i.points) AS shown
     CROSS JOIN key_points AS k WHERE k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
       AND i.event <> 'SessionStart' AND NOT EXISTS (
-          SELECT 1 FROM injections AS b CROSS JOIN json_each(b.points) AS before
+          SELECT 1 FROM showings AS b CROSS JOIN json_each(b.points) AS before
           WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
             AND instr(b.points, CAST(k.id AS TEXT)) > 0 AND CAST(before.value AS BIGINT) = k.id)
     GROUP BY i.playbook_id, k.id
@@ -34,7 +34,7 @@ SELECT DISTINCT p.key FROM (
     UNION ALL
     SELECT playbook_id FROM ({_STORED_COUNTS} EXCEPT SELECT * FROM counted) AS more
     UNION ALL
-    SELECT playbook_id FROM showings WHERE sessions_at_last_use > sessions
+    SELECT playbook_id FROM showing_counts WHERE sessions_at_last_use > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 

@@ -472,7 +472,7 @@ def _half_requests(life: Life) -> str:
 def _other_agents(life: Life) -> str:
     life.command("add", "the gearbox needs oil")
     life.hook("inject")
-    count = "SELECT (SELECT count(*) FROM injections), (SELECT count(*) FROM jobs)"
+    count = "SELECT (SELECT count(*) FROM showings), (SELECT count(*) FROM jobs)"
     before = life.rows(count)
     payloads = other_hosts.payloads(str(life.project()))
     for number, (_, hook, event) in enumerate(payloads):

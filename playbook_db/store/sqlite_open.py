@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
-SCHEMA = 16  # the newest migration that this code knows, as in PRAGMA user_version
+SCHEMA = 17  # the newest migration that this code knows, as in PRAGMA user_version
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # A backup's name ends with this, after its database's name.
 BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"

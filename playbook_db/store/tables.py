@@ -334,9 +334,9 @@ index("ix_jobs_state", jobs, "state", "id")
 # A transcript waits only once, even if several hooks have queued it.
 index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
-injections = table(
-    "injections",
-    *in_playbook("injections", session_id=TEXT, seq=sa.Integer()),
+showings = table(
+    "showings",
+    *in_playbook("showings", session_id=TEXT, seq=sa.Integer()),
     sa.Column("source", TEXT, nullable=False),
     sa.Column("revision", COUNT, nullable=False),
     sa.Column("points", TEXT, nullable=False),
@@ -349,27 +349,27 @@ injections = table(
 
 # Showings of a team's points, until the team's database has stored them and the session has ended. `points` and
 # `revision` are numbers of the team's playbook.
-unsent_injections = table(
-    "unsent_injections",
-    *in_playbook("unsent_injections", session_id=TEXT, time=TEXT),
+unsent_showings = table(
+    "unsent_showings",
+    *in_playbook("unsent_showings", session_id=TEXT, time=TEXT),
     sa.Column("source", TEXT, nullable=False),
     sa.Column("revision", COUNT, nullable=False),
     sa.Column("points", TEXT, nullable=False),
     sa.Column("left_out", COUNT, nullable=False),
     sa.Column("event", TEXT, nullable=False, server_default=sql("'SessionStart'")),
-    *optional(TEXT, "sent_at", "held_back"),  # `held_back`: as in `injections`
+    *optional(TEXT, "sent_at", "held_back"),  # `held_back`: as in `showings`
     with_rowid=False,
 )
 
-# Counts for each point. A trigger updates them, so that queries needn't read all of `injections`. `sessions` counts all
+# Counts for each point. A trigger updates them, so that queries needn't read all of `showings`. `sessions` counts all
 # sessions. Those that first saw the point at another event than their start are also counted by event.
-showings = table(
-    "showings",
-    *in_playbook("showings", point_id=COUNT),
+showing_counts = table(
+    "showing_counts",
+    *in_playbook("showing_counts", point_id=COUNT),
     sa.Column("sessions", COUNT, nullable=False),
     sa.Column("last_at", TEXT, nullable=False),
     *counted(COUNT, "sessions_at_last_use", "by_prompt", "at_error", "to_subagent"),
-    of_point("showings"),
+    of_point("showing_counts"),
     with_rowid=False,
 )
 

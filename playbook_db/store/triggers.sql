@@ -177,20 +177,20 @@ BEGIN
 END;
 
 -- A session that is resumed or compacted is shown its points again. It counts only once, for the first event.
-CREATE TRIGGER showings_follow AFTER INSERT ON injections BEGIN
-    INSERT INTO showings (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
+CREATE TRIGGER showing_counts_follow AFTER INSERT ON showings BEGIN
+    INSERT INTO showing_counts (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
     SELECT NEW.playbook_id, k.id, 1, NEW.time, NEW.event = 'UserPromptSubmit', NEW.event = 'PostToolUseFailure',
            NEW.event = 'SubagentStart'
     FROM json_each(NEW.points) AS shown
     CROSS JOIN key_points AS k ON k.playbook_id = NEW.playbook_id AND k.id = shown.value
     WHERE NEW.seq = 1 OR NOT EXISTS (
-        SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS before
+        SELECT 1 FROM showings AS i CROSS JOIN json_each(i.points) AS before
         WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
           AND before.value = k.id)
     ON CONFLICT (playbook_id, point_id) DO UPDATE SET
         sessions = sessions + 1, last_at = max(last_at, excluded.last_at), by_prompt = by_prompt + excluded.by_prompt,
         at_error = at_error + excluded.at_error, to_subagent = to_subagent + excluded.to_subagent;
-    UPDATE showings SET last_at = NEW.time
+    UPDATE showing_counts SET last_at = NEW.time
     WHERE NEW.seq > 1 AND playbook_id = NEW.playbook_id AND last_at < NEW.time
       AND point_id IN (SELECT shown.value FROM json_each(NEW.points) AS shown);
 END;

@@ -103,7 +103,7 @@ GROUP BY p.key, k.name;
 CREATE VIEW shown_points AS
 SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name, i.event
 FROM playbooks AS p
-JOIN injections AS i ON i.playbook_id = p.id
+JOIN showings AS i ON i.playbook_id = p.id
 CROSS JOIN json_each(i.points) AS shown
 JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = CAST(shown.value AS BIGINT)
                     AND instr(i.points, CAST(k.id AS TEXT)) > 0;
@@ -122,7 +122,7 @@ SELECT p.key AS playbook, k.name, s.name AS section, k.text,
         WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS sessions_cited,
        1.0 * (SELECT count(*) FROM citations AS c
               WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
-                AND EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
+                AND EXISTS (SELECT 1 FROM showings AS i CROSS JOIN json_each(i.points) AS point
                             WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
                               AND CAST(point.value AS BIGINT) = c.point_id)) / w.sessions AS cited_rate,
        sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
@@ -134,7 +134,7 @@ SELECT p.key AS playbook, k.name, s.name AS section, k.text,
 FROM playbooks AS p
 JOIN key_points AS k ON k.playbook_id = p.id
 JOIN sections AS s ON s.slug = k.section
-LEFT JOIN showings AS w ON w.playbook_id = k.playbook_id AND w.point_id = k.id
+LEFT JOIN showing_counts AS w ON w.playbook_id = k.playbook_id AND w.point_id = k.id
 LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
                     AND coalesce((SELECT t.last FROM undone_ranges AS t
                                   WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
@@ -152,7 +152,7 @@ SELECT p.key AS playbook, k.name, e.event, CAST(NULL AS TEXT) AS session_id,
                     ELSE w.sessions - w.by_prompt - w.at_error - w.to_subagent END AS shown,
        0 AS cited, 0 AS helpful, 0 AS harmful
 FROM playbooks AS p
-JOIN showings AS w ON w.playbook_id = p.id
+JOIN showing_counts AS w ON w.playbook_id = p.id
 JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id
 CROSS JOIN (SELECT 'SessionStart' AS event UNION ALL SELECT 'UserPromptSubmit'
             UNION ALL SELECT 'PostToolUseFailure' UNION ALL SELECT 'SubagentStart') AS e
@@ -161,11 +161,11 @@ SELECT p.key, k.name, i.event, c.session_id, 0, 1, 0, 0
 FROM playbooks AS p
 JOIN citations AS c ON c.playbook_id = p.id
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
-JOIN injections AS i ON i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+JOIN showings AS i ON i.playbook_id = c.playbook_id AND i.session_id = c.session_id
   AND instr(i.points, CAST(c.point_id AS TEXT)) > 0
   AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
   AND NOT EXISTS (
-      SELECT 1 FROM injections AS b
+      SELECT 1 FROM showings AS b
       WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
         AND instr(b.points, CAST(c.point_id AS TEXT)) > 0
         AND instr(replace(replace(replace(b.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0)
@@ -176,11 +176,11 @@ FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id AND v.tag <> 'neutral'
 JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-JOIN injections AS i ON i.playbook_id = r.playbook_id AND i.session_id = r.session_id
+JOIN showings AS i ON i.playbook_id = r.playbook_id AND i.session_id = r.session_id
   AND instr(i.points, CAST(v.point_id AS TEXT)) > 0
   AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || v.point_id || ',') > 0
   AND NOT EXISTS (
-      SELECT 1 FROM injections AS b
+      SELECT 1 FROM showings AS b
       WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
         AND instr(b.points, CAST(v.point_id AS TEXT)) > 0
         AND instr(replace(replace(replace(b.points, ' ', ''), '[', ','), ']', ','), ',' || v.point_id || ',') > 0)

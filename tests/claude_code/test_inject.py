@@ -84,9 +84,7 @@ def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: s
     done = client.inject(python=python)
 
     assert _ended(done) == _ended(expected)
-    assert (
-        client.rows("SELECT session_id, source, points FROM injections") == [(running.SESSION, "startup", "[1,2]")] * 2
-    )
+    assert client.rows("SELECT session_id, source, points FROM showings") == [(running.SESSION, "startup", "[1,2]")] * 2
     assert client.log() == []
 
 
@@ -142,7 +140,7 @@ def test_a_project_without_a_playbook_is_answered_with_silence(client: Client, t
 
     assert _ended(client.inject(CLAUDE_PROJECT_DIR=str(tmp_path / "other"))) == SILENT
     assert client.rows("SELECT count(*) FROM playbooks") == [(1,)]
-    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
     assert client.log() == []
 
 
@@ -278,7 +276,7 @@ def test_a_variable_switches_it_off(client: Client, value: str, answers: bool) -
 
     assert (b"use uv" in done.out) is answers
     assert answers or _ended(done) == SILENT
-    assert client.rows("SELECT count(*) FROM injections") == [(int(answers),)]
+    assert client.rows("SELECT count(*) FROM showings") == [(int(answers),)]
 
 
 def test_an_ignored_project_is_left_alone(client: Client) -> None:
@@ -286,7 +284,7 @@ def test_an_ignored_project_is_left_alone(client: Client) -> None:
     client.change("UPDATE playbooks SET ignored = 1")
 
     assert _ended(client.inject()) == SILENT
-    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
     assert client.log() == []
 
 
@@ -298,7 +296,7 @@ def test_what_a_session_was_shown_is_on_record(client: Client) -> None:
     done = client.inject(client.start("resume"))
 
     ((session, source, event, of, points, left_out, time_),) = client.rows(
-        "SELECT session_id, source, event, revision, points, left_out, time FROM injections"
+        "SELECT session_id, source, event, revision, points, left_out, time FROM showings"
     )
     names = dict(client.rows("SELECT id, name FROM key_points"))
     shown = [names[number] for number in json.loads(points)]
@@ -313,7 +311,7 @@ def test_what_a_session_was_shown_is_on_record(client: Client) -> None:
 def test_a_session_without_an_id_is_answered_but_not_recorded(client: Client) -> None:
     """As `playbook doctor` asks."""
     assert b"use uv" in client.inject(client.start(session_id=None)).out
-    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
 
 
 @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
@@ -326,7 +324,7 @@ def test_a_database_that_somebody_writes_to_answers_as_soon(client: Client, how:
 
     assert b"use uv" in done.out
     assert min(each.took_s for each in (done, *more)) < alone_s + inject.DEADLINE_S  # which a wait would add
-    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
     # A hook whose deadline comes while it writes into the spool writes there twice: the worker takes in one of both.
     assert len({each["time"] for each in client.spooled()}) == 3
     assert not any("locked" in line for line in client.log())
@@ -764,4 +762,4 @@ def test_pins_and_old_points_are_shown_so_in_the_same_bytes_at_every_start(clien
     assert "[oth-001] helpful=0 harmful=0 :: use uv for everything (last confirmed 2024-03; verify first)\n" in told
     assert told.index("[oth-002]") < told.index("[oth-001]")
     assert "verify" not in told.splitlines()[told[: told.index("[oth-002]")].count("\n")]
-    assert {points for (points,) in client.rows("SELECT points FROM injections")} == {"[2,1]"}
+    assert {points for (points,) in client.rows("SELECT points FROM showings")} == {"[2,1]"}

@@ -88,9 +88,9 @@ def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Clie
     assert "from before joining" not in done.context
     assert again.context == done.context
     columns = "session_id, source, event, revision, points, left_out"
-    noted = client.rows(f"SELECT {columns} FROM unsent_injections ORDER BY time")
+    noted = client.rows(f"SELECT {columns} FROM unsent_showings ORDER BY time")
     assert noted == [(running.SESSION, source, "SessionStart", 1, "[1]", 0) for source in ("startup", "resume")]
-    assert client.rows("SELECT count(*) FROM injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
     assert client.log() == []
 
 
@@ -176,7 +176,7 @@ def test_a_database_that_can_not_be_written_keeps_nobody_from_the_teams_points(c
         client.database.chmod(0o600)
 
     assert "the team's oldest point" in done.context
-    assert client.rows("SELECT count(*) FROM unsent_injections") == [(0,)]
+    assert client.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
 @pytest.mark.usefixtures("team")
@@ -215,8 +215,8 @@ def test_the_users_own_points_come_from_his_own_database(client: Client, team: T
     assert told.index("the team's oldest point") < told.index("[uoth-001] helpful=0 harmful=0 :: say it briefly")
     assert "say it briefly" in alone
     assert "the team's oldest point" not in alone
-    assert client.rows("SELECT points FROM unsent_injections") == [("[1]",)]
-    shown = "SELECT p.kind, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
+    assert client.rows("SELECT points FROM unsent_showings") == [("[1]",)]
+    shown = "SELECT p.kind, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"
     assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]
 
 

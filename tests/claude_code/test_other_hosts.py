@@ -96,5 +96,5 @@ def test_claude_code_started_by_another_agent_works_as_usual(client: Client, hos
     assert client.remind(client.subagent_start(session_id="s-2"), **variables).has_context
     client.enqueue(**variables)
 
-    assert client.rows("SELECT count(*) FROM injections") == [(2,)]
+    assert client.rows("SELECT count(*) FROM showings") == [(2,)]
     assert client.rows("SELECT transcript_path FROM jobs") == [(str(client.transcript),)]

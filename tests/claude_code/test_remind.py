@@ -35,7 +35,7 @@ FAILS = "error: externally-managed-environment"
 CACHE = "run pytest with --no-cache after a fixture changed"
 FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 ASKS = "why does parse_header in src/api/users.py fail?"
-_SHOWN = "SELECT event, source, points, left_out FROM injections ORDER BY time"
+_SHOWN = "SELECT event, source, points, left_out FROM showings ORDER BY time"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
     assert "playbook" in header
     assert lines == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
     assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 39)]
-    assert client.rows("SELECT session_id FROM injections") == [(SESSION,)]
+    assert client.rows("SELECT session_id FROM showings") == [(SESSION,)]
     assert client.log() == []
 
 
@@ -233,7 +233,7 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
         "from playbook_db.claude_code.hooks import remind\n"
         "def fail(*_, **__): raise OSError('no space left')\n"
         f"remind.DEADLINE_S = {running.PATIENCE_S}\n"
-        "remind.hook_queries.add_injection = fail\n"
+        "remind.hook_queries.add_showing = fail\n"
         "remind.main()\n"
     )
     command = [running.PYTHON, "-I", "-S", str(driver), "user"]
@@ -480,7 +480,7 @@ def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: s
         expected = client.remind(event)
         assert client.remind({**event, "session_id": "another"}, python=python).out == expected.out
 
-    kept = client.rows("SELECT event, points FROM injections ORDER BY event, time")
+    kept = client.rows("SELECT event, points FROM showings ORDER BY event, time")
     assert kept[::2] == kept[1::2]
     assert client.log() == []
 
@@ -495,7 +495,7 @@ def test_the_user_s_own_playbook_is_searched_beside(client: Client) -> None:
 
     assert sorted(told) == ["oth-041", "uoth-001"]
     assert _told(client, client.prompt("the gearbox broke")) == []
-    keys = dict(client.rows("SELECT p.key, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"))
+    keys = dict(client.rows("SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"))
     assert keys == {projects.USER_KEY: "[1]", os.path.realpath(client.folder): "[41]"}
     elsewhere = client.home / "elsewhere"
     elsewhere.mkdir()
@@ -511,8 +511,8 @@ def test_a_member_is_told_the_teams_points_once(client: Client) -> None:
 
     assert _told(client, client.prompt("the gearbox broke")) == ["oth-001"]
     assert _told(client, client.prompt("the gearbox broke")) == []
-    assert client.rows("SELECT event, points FROM unsent_injections") == [("UserPromptSubmit", "[1]")]
-    client.change("UPDATE unsent_injections SET sent_at = '2026-11-22'")
+    assert client.rows("SELECT event, points FROM unsent_showings") == [("UserPromptSubmit", "[1]")]
+    client.change("UPDATE unsent_showings SET sent_at = '2026-11-22'")
     assert _told(client, client.prompt("the gearbox broke")) == []
     assert client.rows(_SHOWN) == []
 

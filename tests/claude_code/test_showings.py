@@ -26,8 +26,8 @@ from tests.showings import wrong_counts
 
 pytestmark = pytest.mark.slow  # starts processes
 
-_SHOWN = "SELECT session_id, source, revision, points, left_out FROM injections ORDER BY session_id, time"
-_UNSENT = "SELECT session_id, source, revision, points, left_out FROM unsent_injections ORDER BY time"
+_SHOWN = "SELECT session_id, source, revision, points, left_out FROM showings ORDER BY session_id, time"
+_UNSENT = "SELECT session_id, source, revision, points, left_out FROM unsent_showings ORDER BY time"
 _TIME = "2026-03-01T12:00:00.000000+00:00"
 
 
@@ -76,7 +76,7 @@ def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client
     assert client.log() == []  # nothing is wrong
     assert _work(client).spooled == 0  # no jobs
     assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in ("a", "b")]
-    assert client.rows("SELECT sessions FROM showings") == [(2,), (2,)]
+    assert client.rows("SELECT sessions FROM showing_counts") == [(2,), (2,)]
     assert client.spooled() == []
     assert _is_sound(client)
 
@@ -90,7 +90,7 @@ def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> Non
 
     _work(client)
     assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in sessions]
-    assert client.rows("SELECT sessions FROM showings") == [(32,), (32,)]
+    assert client.rows("SELECT sessions FROM showing_counts") == [(32,), (32,)]
     assert _is_sound(client)
 
 
@@ -108,7 +108,7 @@ def test_a_showing_is_not_counted_twice_after_a_kill_between(client: Client) -> 
     _work(client)
 
     assert [row[1] for row in client.rows(_SHOWN)] == ["startup", "resume"]
-    assert client.rows("SELECT sessions FROM showings") == [(1,), (1,)]
+    assert client.rows("SELECT sessions FROM showing_counts") == [(1,), (1,)]
     assert not file.exists()
 
 
@@ -119,7 +119,7 @@ def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) 
         f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
         "from playbook_db.claude_code.hooks import inject\n"
         "inject.DEADLINE_S = 5.0\n"
-        "inject.hook_queries.add_injection = lambda *_, **__: time.sleep(60)\n"
+        "inject.hook_queries.add_showing = lambda *_, **__: time.sleep(60)\n"
         "inject.main()\n"
     )
 
@@ -208,7 +208,7 @@ def test_by_which_event_points_were_shown_comes_in_with_them(client: Client, tea
 
     _work(client)
 
-    rows = client.rows(f"SELECT event FROM {'unsent_injections' if team else 'injections'} ORDER BY time")
+    rows = client.rows(f"SELECT event FROM {'unsent_showings' if team else 'showings'} ORDER BY time")
     assert rows == [("SessionStart",), *((event,) for event in EVENTS)]
 
 
@@ -219,9 +219,9 @@ def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client:
 
     _work(client)
 
-    query = "SELECT p.key, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
+    query = "SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"
     assert dict(client.rows(query)) == {os.path.realpath(client.folder): "[2,9]", "/gone": "[1,7]"}
-    assert client.rows("SELECT point_id, sessions FROM showings") == [(2, 1)]
+    assert client.rows("SELECT point_id, sessions FROM showing_counts") == [(2, 1)]
     assert _is_sound(client)
 
 

@@ -46,7 +46,7 @@ def test_a_start_says_where_the_transcript_is(client: Client) -> None:
         "folder": str(client.folder),
         "transcript_path": str(client.transcript),
     }
-    assert client.rows("SELECT * FROM injections") == []
+    assert client.rows("SELECT * FROM showings") == []
     assert client.log() == []
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow  # starts processes
 
 HEADER = "src/api/users.py: parse_header wants bytes, never text"
 FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
-_SHOWN = "SELECT event, source, points FROM injections ORDER BY time"
+_SHOWN = "SELECT event, source, points FROM showings ORDER BY time"
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_prompts_files_and_errors_share_18000_characters_between_two_compactions
     assert 15_000 < told <= 18_000
 
     client.inject(client.start("compact"))
-    client.change("UPDATE injections SET points = '[]' WHERE source = 'compact'")
+    client.change("UPDATE showings SET points = '[]' WHERE source = 'compact'")
     assert _told(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
 
 

@@ -18,7 +18,7 @@ from tests.claude_code.running import SILENT, Client
 pytestmark = pytest.mark.slow  # starts processes
 
 _SHOWN = """
-SELECT p.kind, i.points, i.left_out, i.revision FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id
+SELECT p.kind, i.points, i.left_out, i.revision FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id
 ORDER BY p.kind
 """
 HEADER = "## USER PREFERENCES (the user's own, in every project)"

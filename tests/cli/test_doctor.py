@@ -98,7 +98,7 @@ def well(playbook: Playbook, home: Path, quick_doctor: None) -> None:
 
 @pytest.mark.usefixtures("well")
 def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findings, home: Path) -> None:
-    """The hooks have run for real, and neither a job nor an injection is left of it."""
+    """The hooks have run for real, and neither a job nor a showing is left of it."""
     found = findings()
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
@@ -109,7 +109,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
     assert "SQLite" in found["interpreter"][0]["message"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
-        assert connection.execute("SELECT count(*) FROM injections").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM showings").fetchone() == (0,)
 
 
 def test_a_fresh_machine_is_told_what_to_do_first(findings: Findings) -> None:

@@ -34,7 +34,7 @@ HARMLESS = {
 OWN = {
     "a view": "CREATE VIEW best AS SELECT name, text FROM live_key_points WHERE helpful > 3",
     "a view of the index": "CREATE VIEW best AS SELECT rowid FROM point_search WHERE point_search MATCH 'tests'",
-    "a view of JSON": "CREATE VIEW best AS SELECT json_extract(points, '$[0]') FROM injections",
+    "a view of JSON": "CREATE VIEW best AS SELECT json_extract(points, '$[0]') FROM showings",
     "a table and an index": "CREATE TABLE notes (n TEXT); CREATE INDEX of_notes ON notes (n)",
 }
 
@@ -142,4 +142,4 @@ def test_other_triggers_or_views_need_another_schema() -> None:
     files = ("views.sql", "search_triggers.sql", "triggers.sql", "search.sql")
     made = [each for name in files for each in statements(name) if each.startswith(("CREATE VIEW", "CREATE TRIGGER"))]
 
-    assert (SCHEMA, hashlib.sha256("\n".join(made).encode()).hexdigest()[:16]) == (16, "911609e30c39bb0c")
+    assert (SCHEMA, hashlib.sha256("\n".join(made).encode()).hexdigest()[:16]) == (17, "f204bc4da06c14ec")

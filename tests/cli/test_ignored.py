@@ -25,7 +25,7 @@ def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
         for at, trial in enumerate(trials, begin):
             showing = {"session_id": f"s-{at}", "source": "startup", "revision": 1, "left_out": 0}
             where = {"playbook_id": book.playbook_id, "points": f"[{number}]", "event": "SessionStart"}
-            book.execute(hook_queries.ADD_INJECTION, {**showing, **where, "now": book.now})
+            book.execute(hook_queries.ADD_SHOWING, {**showing, **where, "now": book.now})
             book.add_trial(number, trial, session_id=f"s-{at}")
 
 

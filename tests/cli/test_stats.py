@@ -28,7 +28,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
         with store.transaction() as connection:
             number = PlaybookRepository(connection, project.key).playbook_id
             run = connection.exec_driver_sql
-            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart', NULL)"
+            shown = "INSERT INTO showings VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart', NULL)"
             for session in range(1, 1235):
                 run(shown, (number, f"s-{session}", timestamp(now)))
             run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
@@ -112,7 +112,7 @@ def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> N
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
         number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
         run, now = connection.exec_driver_sql, timestamp(datetime.now(UTC))
-        shown = "INSERT INTO injections VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?, NULL)"
+        shown = "INSERT INTO showings VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?, NULL)"
         for session in range(sessions):
             run(shown, (number, f"p-{session}", 1, "startup", "[3]", now, "SessionStart"))
             run(shown, (number, f"p-{session}", 2, "", "[1,3]", now, "UserPromptSubmit"))
@@ -147,7 +147,7 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
     ]  # fmt: skip
 
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
-        shown = "INSERT INTO injections VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit', NULL)"
+        shown = "INSERT INTO showings VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit', NULL)"
         connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
     told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
     assert re.search(rf"by prompt +20 times +{told}", playbook("stats").out)

@@ -120,12 +120,12 @@ def jobs(world: World) -> list[Job]:
 
 def injected_sources(world: World) -> list[str]:
     """How each session that was told something had begun, oldest first."""
-    return [row[0] for row in _rows(world, "SELECT source FROM injections ORDER BY time")]
+    return [row[0] for row in _rows(world, "SELECT source FROM showings ORDER BY time")]
 
 
 def shown_events(world: World) -> list[str]:
     """The event by which each showing came about, oldest first."""
-    return [row[0] for row in _rows(world, "SELECT event FROM injections ORDER BY time")]
+    return [row[0] for row in _rows(world, "SELECT event FROM showings ORDER BY time")]
 
 
 def revisions(world: World) -> list[tuple[str, str | None]]:

@@ -242,4 +242,4 @@ def show(project: Project, session: Session, now: datetime) -> None:
         for source, event, points in times:
             told = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
             left_out = {"left_out": len(live) - len(points)}
-            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told | left_out)
+            connection.execute(sql(hook_queries.ADD_SHOWING), shown | told | left_out)

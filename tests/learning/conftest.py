@@ -85,7 +85,7 @@ def show_all(project: Project, session_id: str = "s-1") -> None:
         shown = {"session_id": session_id, "source": "startup", "revision": book.revision, "left_out": 0}
         points = json.dumps(list(rows.scalars()))
         given = {"playbook_id": book.playbook_id, "points": points, "now": book.now, "event": "SessionStart", **shown}
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
+        book.connection.execute(sql(hook_queries.ADD_SHOWING), given)
 
 
 @pytest.fixture

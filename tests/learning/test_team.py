@@ -296,7 +296,7 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
     """A session of his was shown the first point."""
     with member.own() as own, own.store.write(own.key) as book:
         book.connection.exec_driver_sql(
-            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL)",
+            "INSERT INTO unsent_showings VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL)",
             (book.playbook_id, session, time),
         )
 
@@ -328,20 +328,20 @@ def test_what_sessions_were_shown_counts_once(ann: Member, team_server: Store, m
         patch.setattr(memberships, "drop_sent", _killed)
         with pytest.raises(_Killed):
             ann.work()
-    assert rows(team_server, "SELECT session_id FROM injections") == [("s-1",)]
-    assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-1",)]
+    assert rows(team_server, "SELECT session_id FROM showings") == [("s-1",)]
+    assert ann.rows("SELECT session_id FROM unsent_showings") == [("s-1",)]
 
     _show(ann, time="2026-11-22T10:00:01.000000Z")
     _show(ann, "s-2")
     ann.work()
 
-    assert rows(team_server, "SELECT session_id, seq FROM injections ORDER BY 1, 2") == [
+    assert rows(team_server, "SELECT session_id, seq FROM showings ORDER BY 1, 2") == [
         ("s-1", 1),
         ("s-1", 2),
         ("s-2", 1),
     ]
-    assert rows(team_server, "SELECT point_id, sessions FROM showings") == [(1, 2)]
-    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NULL") == []
+    assert rows(team_server, "SELECT point_id, sessions FROM showing_counts") == [(1, 2)]
+    assert ann.rows("SELECT session_id FROM unsent_showings WHERE sent_at IS NULL") == []
 
 
 @pytest.mark.usefixtures("team_server")
@@ -349,13 +349,13 @@ def test_what_the_team_has_is_kept_here_for_sessions_that_go_on(ann: Member) -> 
     """So that their hooks tell nothing twice; a week later it goes."""
     _show(ann)
     ann.work()
-    assert ann.rows("SELECT session_id FROM unsent_injections WHERE sent_at IS NOT NULL") == [("s-1",)]
+    assert ann.rows("SELECT session_id FROM unsent_showings WHERE sent_at IS NOT NULL") == [("s-1",)]
     with ann.own() as own, own.store.write(own.key) as book:
-        book.connection.exec_driver_sql("UPDATE unsent_injections SET sent_at = '2026-01-01'")
+        book.connection.exec_driver_sql("UPDATE unsent_showings SET sent_at = '2026-01-01'")
     _show(ann, "s-2")
     ann.work()
 
-    assert ann.rows("SELECT session_id FROM unsent_injections") == [("s-2",)]
+    assert ann.rows("SELECT session_id FROM unsent_showings") == [("s-2",)]
 
 
 def test_the_budget_is_each_members_own(
@@ -562,7 +562,7 @@ def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
     ann.work()
 
     assert _lessons(team_server) == [("s-1",)]
-    assert rows(team_server, "SELECT session_id FROM injections") == [("s-1",)]
+    assert rows(team_server, "SELECT session_id FROM showings") == [("s-1",)]
     assert len(ann.log()) == 1
     assert str(path) in ann.log()[0]
     ann.add("a command goes on, too")

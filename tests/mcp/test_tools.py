@@ -247,10 +247,10 @@ def test_a_vote_counts_on_what_the_session_had(session: Session) -> None:
 
 
 def test_what_hooks_showed_the_session_had(session: Session) -> None:
-    """By the injections on record."""
+    """By the showings on record."""
     with closing(sqlite3.connect(settings.sqlite_file(session.served.url) or "")) as connection, connection:
         connection.execute(
-            "INSERT INTO injections (playbook_id, seq, session_id, source, revision, points, left_out, time, event)"
+            "INSERT INTO showings (playbook_id, seq, session_id, source, revision, points, left_out, time, event)"
             " VALUES (1, 1, ?, 'startup', 2, '[2]', 1, '2026-11-22T00:00:00.000000+00:00', 'SessionStart')",
             (SESSION,),
         )

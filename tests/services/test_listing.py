@@ -12,7 +12,7 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import command_reads, listing
 from playbook_db.store.playbook.listing import Order, State
 from playbook_db.store.queries import list_queries
-from playbook_db.store.queries.hook_queries import ADD_INJECTION
+from playbook_db.store.queries.hook_queries import ADD_SHOWING
 from tests.builders import a_flat_dict, an_entry
 
 STEPS = 100  # of SQLite's machine, counted at once
@@ -95,7 +95,7 @@ def test_the_most_cited_come_first(filled: Project) -> None:
         for number, shown in enumerate(([1, 2], [2], [1, 2, 3])):
             listed = str([ids[name] for name in ("pat-001", "mis-001", "mis-002")][: len(shown)])
             given = {**of, "session_id": f"s{number}", "points": listed, "event": "SessionStart"}
-            book.connection.execute(sql(ADD_INJECTION), given)
+            book.connection.execute(sql(ADD_SHOWING), given)
         cite = "INSERT INTO citations (playbook_id, session_id, point_id, chunks, time) VALUES (:p, 's2', :id, 1, :t)"
         book.connection.execute(sql(cite), {"p": book.playbook_id, "id": ids["mis-002"], "t": book.now})
 

@@ -61,7 +61,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_queries.ADD_SHOWING), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:

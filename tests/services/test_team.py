@@ -444,7 +444,7 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
         connection.execute(
-            "INSERT INTO unsent_injections VALUES "
+            "INSERT INTO unsent_showings VALUES "
             "(1, 's', '2026-11-22', 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL)"
         )
     _lose(ann)
@@ -456,7 +456,7 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     assert left.as_of is not None
     assert left.untold == 1
     assert [text for text, _ in _own_points(ann)] == ["use uv", "use ruff", "as a member"]
-    assert ann.rows("SELECT count(*) FROM unsent_injections") == [(0,)]
+    assert ann.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
 def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None:

@@ -208,6 +208,11 @@ def test_what_no_history_puts_right_is_told(fresh: str, shell: Shell) -> None:
 
 def _rename_back(shell: Shell) -> None:
     """Give tables, columns and constraints the names that they had before migration 0010."""
+    later = runpy.run_path(os.path.join(migrations_folder(), "versions", "0017_showings.py"))
+    for old, new in reversed(later["_TABLES"].items()):
+        for (name,) in shell.execute(str(later["_CONSTRAINTS"]).replace(":name", "%s"), [new]).fetchall():
+            shell.execute(f"ALTER TABLE {new} RENAME CONSTRAINT {name} TO {name.replace(new, old)}")
+        shell.execute(f"ALTER TABLE {new} RENAME TO {old}")
     names = runpy.run_path(os.path.join(migrations_folder(), "versions", "0010_final_names.py"))
     for table, constraints in names["_CONSTRAINTS"].items():
         now = names["_TABLES"].get(table, table)
@@ -222,7 +227,7 @@ def _rename_back(shell: Shell) -> None:
 def _drop_later(shell: Shell) -> None:
     """Drop the table and the columns that came after migration 0010, and add the table that left since."""
     shell.execute("DROP TABLE trials; CREATE TABLE session_outcomes ()")
-    for table in ("injections", "unsent_injections"):
+    for table in ("showings", "unsent_showings"):
         shell.execute(f"ALTER TABLE {table} DROP COLUMN held_back")
     shell.execute("ALTER TABLE playbooks DROP COLUMN initialized, DROP COLUMN root_commit, DROP COLUMN origin")
     shell.execute("ALTER TABLE jobs DROP COLUMN folder")

@@ -28,7 +28,7 @@ OF_SESSION = (
     "history", "rewordings", "vote_log", "shown_points", "cited_points", "reflection_log", "lineage",
     "use_by_event",
 )  # fmt: skip
-_LARGE = ("revisions", "changes", "votes", "injections", "citations", "reflections")
+_LARGE = ("revisions", "changes", "votes", "showings", "citations", "reflections")
 
 Ask = Callable[..., tuple[int, list[Any]]]
 
@@ -85,7 +85,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))
         raw.execute(
-            "INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart', NULL)",
+            "INSERT INTO showings VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart', NULL)",
             (session, number, shown, time),
         )
         raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, rng.choice(live), time))
@@ -154,7 +154,7 @@ def test_question_about_one_point_or_session_touches_its_own_rows(
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", {"project": "", "value": value})]
     if view == "history" and column == "name":  # revisions that changed no point, and so have no name: never begun
         plan = plan[: plan.index("UNION ALL")]
-    aliases = {"r": "revisions", "c": "changes", "v": "votes", "i": "injections", "b": "changes", "f": "reflections"}
+    aliases = {"r": "revisions", "c": "changes", "v": "votes", "i": "showings", "b": "changes", "f": "reflections"}
 
     steps, rows = ask(statement, value=value)
 

@@ -33,7 +33,7 @@ def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2)) -> None:
     """Keep that *sessions* were shown *points* at their start, while others were left out."""
     for session in sessions:
         row = (session, json.dumps(points), "2026-11-21T01:05:00.123456+00:00")
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, 9, ?, 'SessionStart', NULL)", row)
+        raw.execute("INSERT INTO showings VALUES (1, ?, 1, 'startup', 2, ?, 9, ?, 'SessionStart', NULL)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
@@ -140,7 +140,7 @@ def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
 
 def last_uses(raw: Any) -> list[tuple[int, int, int]]:
     """Each point, the sessions that were shown it, and how many those were when it was last used."""
-    query = "SELECT point_id, sessions, sessions_at_last_use FROM showings ORDER BY point_id"
+    query = "SELECT point_id, sessions, sessions_at_last_use FROM showing_counts ORDER BY point_id"
     return [tuple(row) for row in raw.execute(query)]
 
 

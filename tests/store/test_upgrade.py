@@ -255,8 +255,9 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
     shutil.copy(frozen, path)
     with closing(sqlite3.connect(path)) as connection, connection:  # a session before those that are there
         earlier = "2026-11-20T01:05:52.123456+00:00"
+        table = "showings" if frozen.parent != _FROZEN else "injections"  # the name until schema 17
         connection.execute(
-            "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)"
+            f"INSERT INTO {table} (playbook_id, session_id, seq, source, revision, points, left_out, time)"
             " VALUES (1, 'the first', 1, 'startup', 1, '[3,2,999]', 0, ?)",
             (earlier,),
         )
@@ -299,7 +300,7 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
     with closing(sqlite3.connect(path)) as connection:
         after = connection.execute(ranked).fetchall()
         assert connection.execute(
-            "SELECT count(*) FROM showings WHERE sessions_at_last_use <> sessions"
+            "SELECT count(*) FROM showing_counts WHERE sessions_at_last_use <> sessions"
         ).fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM key_points WHERE resting = 1 OR pinned = 1").fetchone() == (0,)
     assert [row[:3] for row in after] == [row[:3] for row in before]
@@ -389,7 +390,7 @@ def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path
     migrate.ensure_current(f"sqlite:///{path}")
 
     with closing(sqlite3.connect(path)) as connection:
-        counted = connection.execute("SELECT * FROM showings WHERE playbook_id = 1").fetchall()
+        counted = connection.execute("SELECT * FROM showing_counts WHERE playbook_id = 1").fetchall()
     assert [(*row[:3], *row[4:]) for row in counted] == [(1, 1, 2, 1, 0, 0, 0), (1, 2, 2, 0, 0, 0, 0)]
     assert maintenance.check_database(f"sqlite:///{path}").problems == ()
 
@@ -414,6 +415,34 @@ def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> Non
         waiting = book.waiting_proposals()
     assert [each.trust for each in waiting] == ["user", "seen", "seen", "outside"]
     assert {each.evidence[0].trust for each in waiting} == {"seen"}
+
+
+def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) -> None:
+    """On both kinds of table: the rows of sessions, those for a team, and the counts of points."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0016.db", path)
+    renamed = {"injections": "showings", "unsent_injections": "unsent_showings", "showings": "showing_counts"}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO unsent_injections VALUES (1, 's', '2026', 'startup', 3, '[1]', 2, 'SubagentStart', '7', 'x')"
+        )
+        connection.execute("UPDATE showings SET sessions_at_last_use = 1 WHERE (playbook_id, point_id) = (1, 2)")
+        before = {new: connection.execute(f"SELECT * FROM {old}").fetchall() for old, new in renamed.items()}
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    assert all(before.values())
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert {new: connection.execute(f"SELECT * FROM {new}").fetchall() for new in before} == before
+        names = " ".join(sql or name for name, sql in connection.execute("SELECT name, sql FROM sqlite_master"))
+        assert "injections" not in names
+        assert "ck_showing_counts_by_prompt" in names
+        connection.execute(
+            "INSERT INTO showings (playbook_id, session_id, seq, source, revision, points, left_out, time)"
+            " VALUES (1, 'new', 1, 'startup', 1, '[2]', 0, '2028')"
+        )
+        counts = "SELECT sessions, last_at FROM showing_counts WHERE (playbook_id, point_id) = (1, 2)"
+        assert connection.execute(counts).fetchone() == (3, "2028")
 
 
 def test_what_compared_sessions_leaves_an_older_database(tmp_path: Path) -> None:

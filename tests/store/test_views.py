@@ -30,7 +30,7 @@ def raw(project: Project) -> Iterator[Any]:
 def show(raw: Any, session: str, seq: int, points: str, time: str = TIME) -> None:
     """Keep that *session* was shown *points*."""
     raw.execute(
-        "INSERT INTO injections VALUES (1, ?, ?, 'startup', 3, ?, 0, ?, 'SessionStart', NULL)",
+        "INSERT INTO showings VALUES (1, ?, ?, 'startup', 3, ?, 0, ?, 'SessionStart', NULL)",
         (session, seq, points, time),
     )
 

@@ -103,7 +103,7 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
         "points": json.dumps([ids[live[place].name] for place in shown]), "left_out": len(live) - len(shown),
         "now": book.now, "event": "SessionStart",
     }  # fmt: skip
-    book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
+    book.connection.execute(sql(hook_queries.ADD_SHOWING), given)
     cited = [live[place].name for place in random.sample(shown, min(5, len(shown)))]
     book.add_citations(cited, session_id=session)
     tags = random.choices(["helpful", "harmful", "neutral"], [7, 1.6, 1.4], k=3)

@@ -509,7 +509,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
             of = {"playbook_id": book.playbook_id, "session_id": "s-lamp", "source": "startup", "revision": 1}
             number = list_queries.point_id(book, name)
             shown = {**of, "points": f"[{number}]", "left_out": 0, "now": book.now, "event": "UserPromptSubmit"}
-            book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+            book.connection.execute(sql(hook_queries.ADD_SHOWING), shown)
             cited = {"p": book.playbook_id, "id": number, "t": book.now}
             cite = "INSERT INTO citations VALUES (:p, 's-lamp', :id, 1, :t)"
             book.connection.execute(sql(cite), cited)

@@ -113,7 +113,7 @@ def keep(hook: hook_runner.Hook, event: hook_runner.Event, shown: "Sequence[Show
             sqlite_open.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
         for number, (source, _) in enumerate(shown):
-            hook_queries.add_injection(connection, source.home.project.id, hook.pending[number])
+            hook_queries.add_showing(connection, source.home.project.id, hook.pending[number])
         connection.execute("COMMIT")
     except Exception as error:  # whatever the driver may raise; the session has its playbook
         for showing in hook.pending:

@@ -85,7 +85,7 @@ def _move_showings(book: PlaybookRepository, other: PlaybookRepository, names: M
     now = {
         number: numbers[names[name]] for number, name in book.connection.execute(_POINTS, _of(other)) if name in names
     }
-    table = tables.injections
+    table = tables.showings
     for row in book.connection.execute(select(table).filter_by(playbook_id=other.playbook_id)).all():
         lists = {
             column: json.dumps([now[each] for each in json.loads(text) if each in now])

@@ -39,14 +39,14 @@ ON CONFLICT (playbook_id, session_id, point_id) DO UPDATE SET
     failed_calls = trials.failed_calls + excluded.failed_calls, time = excluded.time
 """)
 _SHOWN_TO = sql("""
-SELECT time, points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id
+SELECT time, points FROM showings WHERE playbook_id = :playbook_id AND session_id = :session_id
 """)
 _SHOWN_POINTS = sql("""
 SELECT id, name, text FROM key_points
 WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(:numbers))
 """)
 _NOTE_USE = sql("""
-UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
+UPDATE showing_counts SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)))
 """)
 # The votes that a session cast itself, without undone ones.
@@ -117,7 +117,7 @@ SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS 
     k.helpful - e.helpful AS helpful_since, k.harmful - e.harmful AS harmful_since
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
-LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id {list_queries.LAST_REWORDING}
+LEFT JOIN showing_counts AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id {list_queries.LAST_REWORDING}
 LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
     AND v.revision = (SELECT max(l.revision) FROM votes AS l
                       WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)

@@ -31,7 +31,7 @@ UPDATE key_points SET pinned = 1 WHERE playbook_id = :playbook_id AND id = :succ
     AND (SELECT s.pinned FROM key_points AS s WHERE s.playbook_id = :playbook_id AND s.id = :id) = 1
 """)
 _NOTE_USE = sql(
-    "UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id = :id"
+    "UPDATE showing_counts SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id = :id"
 )
 _UPDATE_HEAD = sql("""
 UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points

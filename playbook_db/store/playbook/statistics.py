@@ -42,7 +42,7 @@ FROM cost_by_day WHERE playbook = :key ORDER BY day DESC
 # The sessions that cited a point, each with the event that first showed the point, if that is still recorded.
 CITATIONS = """
 SELECT c.session_id, c.time, c.chunks,
-       (SELECT i.event FROM injections AS i
+       (SELECT i.event FROM showings AS i
         WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
           AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
         ORDER BY i.seq LIMIT 1)
@@ -59,10 +59,10 @@ _QUESTIONS = {
     "retired": "SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section",
     "shown in": """
         SELECT min(i.time), count(DISTINCT i.session_id)
-        FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
+        FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
     """,
     "shown": """
-        SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_id = p.id
+        SELECT k.name, w.sessions FROM playbooks AS p JOIN showing_counts AS w ON w.playbook_id = p.id
         JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
     """,
     "cited in": "SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key",

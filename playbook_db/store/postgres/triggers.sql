@@ -154,13 +154,13 @@ CREATE FUNCTION count_showings() RETURNS trigger LANGUAGE plpgsql SET search_pat
 DECLARE
     shown bigint[] := ARRAY(SELECT each::bigint FROM jsonb_array_elements_text(NEW.points::jsonb) AS each);
 BEGIN
-    INSERT INTO showings AS s (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
+    INSERT INTO showing_counts AS s (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
     SELECT k.playbook_id, k.id, 1, NEW.time, (NEW.event = 'UserPromptSubmit')::int,
            (NEW.event = 'PostToolUseFailure')::int, (NEW.event = 'SubagentStart')::int
     FROM key_points AS k
     WHERE k.playbook_id = NEW.playbook_id AND k.id = ANY(shown)
       AND (NEW.seq = 1 OR NOT EXISTS (
-          SELECT 1 FROM injections AS i
+          SELECT 1 FROM showings AS i
           WHERE i.playbook_id = NEW.playbook_id AND i.session_id = NEW.session_id AND i.seq < NEW.seq
             AND i.points::jsonb @> to_jsonb(k.id)))
     ON CONFLICT (playbook_id, point_id) DO UPDATE SET
@@ -168,10 +168,10 @@ BEGIN
         by_prompt = s.by_prompt + excluded.by_prompt, at_error = s.at_error + excluded.at_error,
         to_subagent = s.to_subagent + excluded.to_subagent;
     IF NEW.seq > 1 THEN
-        UPDATE showings SET last_at = NEW.time
+        UPDATE showing_counts SET last_at = NEW.time
         WHERE playbook_id = NEW.playbook_id AND point_id = ANY(shown) AND last_at < NEW.time;
     END IF;
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER showings_follow AFTER INSERT ON injections FOR EACH ROW EXECUTE FUNCTION count_showings();
+CREATE TRIGGER showing_counts_follow AFTER INSERT ON showings FOR EACH ROW EXECUTE FUNCTION count_showings();

@@ -128,23 +128,23 @@ INSERT INTO playbooks (key, kind, created_at) VALUES (:key, :kind, :now) ON CONF
 """
 ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
 
-ADD_INJECTION = """
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+ADD_SHOWING = """
+INSERT INTO showings (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now, :event
-FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+FROM showings AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
 # For a team's playbook: only the worker connects to its database.
-ADD_UNSENT_INJECTION = """
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+ADD_UNSENT_SHOWING = """
+INSERT INTO unsent_showings (playbook_id, session_id, time, source, revision, points, left_out, event)
 VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
 """
 
 SHOWN_TO = """
-SELECT i.time, i.event, i.source, i.points FROM injections AS i
+SELECT i.time, i.event, i.source, i.points FROM showings AS i
 WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
-SHOWN_BY_TEAM = SHOWN_TO.replace("injections", "unsent_injections")
+SHOWN_BY_TEAM = SHOWN_TO.replace("showings", "unsent_showings")
 
 ADD_JOB = """
 INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, folder, created_at)
@@ -408,9 +408,9 @@ def proposals_waiting(book: "Reader") -> "tuple[int, int]":
     return count, highest
 
 
-def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
+def add_showing(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
     """Record a *showing* of `hooks.showing` in the project's own playbook, whose number is *playbook_id*."""
-    statement = ADD_INJECTION if showing["team"] is None else ADD_UNSENT_INJECTION
+    statement = ADD_SHOWING if showing["team"] is None else ADD_UNSENT_SHOWING
     points = f"[{','.join(map(str, showing['points']))}]"
     connection.execute(statement, {**showing, "points": points, "playbook_id": playbook_id, "now": showing["time"]})
 

@@ -35,7 +35,7 @@ ORDER BY s.position, k.position
 # The number of sessions that were shown a point, that cited it, that ignored it, and that ignored it since its last
 # change of text.
 SESSIONS_SHOWN = """
-coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0)
+coalesce((SELECT w.sessions FROM showing_counts AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0)
 """
 SESSIONS_CITED = "(SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)"
 _IGNORED = """

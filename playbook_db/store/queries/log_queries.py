@@ -66,7 +66,7 @@ WHERE v.playbook_id = :playbook_id AND v.point_id = :point_id AND v.revision BET
 ORDER BY v.revision, v.seq
 """
 _TRIALS = """
-SELECT coalesce(max((SELECT w.sessions FROM showings AS w
+SELECT coalesce(max((SELECT w.sessions FROM showing_counts AS w
                      WHERE w.playbook_id = :playbook_id AND w.point_id = :point_id)), 0),
        coalesce(sum(t.followed), 0), count(CASE WHEN t.ignored > 0 THEN 1 END), coalesce(sum(t.failed_calls), 0)
 FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id

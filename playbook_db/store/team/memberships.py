@@ -21,34 +21,34 @@ ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name
 """)
 _LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
-_DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
+_DROP_UNSENT = sql("DELETE FROM unsent_showings WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
-SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
+SELECT session_id, time, source, revision, points, left_out, event FROM unsent_showings
 WHERE playbook_id = :playbook_id AND sent_at IS NULL ORDER BY time LIMIT :most
 """)
 _UNSENT_OF = sql("""
-SELECT time, points FROM unsent_injections
+SELECT time, points FROM unsent_showings
 WHERE playbook_id = :playbook_id AND session_id = :session_id
 """)
 _SENT = sql("""
-UPDATE unsent_injections SET sent_at = :now
+UPDATE unsent_showings SET sent_at = :now
 WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
 """)
-_DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at < :before")
+_DROP_SENT = sql("DELETE FROM unsent_showings WHERE playbook_id = :playbook_id AND sent_at < :before")
 _KEPT_FOR = timedelta(days=7)  # sent showings stay, so a running session sees no point twice
 # Store showings only for the present membership. Drop those for a team that the project has left.
 _KEEP_UNSENT = sql("""
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+INSERT INTO unsent_showings (playbook_id, session_id, time, source, revision, points, left_out, event)
 SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
 FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
-_COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
+_COUNT_UNSENT = sql("SELECT count(*) FROM unsent_showings WHERE playbook_id = :playbook_id AND sent_at IS NULL")
 # A killed worker may not have recorded that it sent a showing. Session and time identify a showing that is sent twice.
 _ADD_SHOWING = sql("""
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+INSERT INTO showings (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
-FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+FROM showings AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
 _CURSORS = sql("""

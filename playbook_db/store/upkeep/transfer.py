@@ -21,11 +21,10 @@ from playbook_db.store.playbook.repository import all_keys
 _OF_REVISIONS = (tables.changes, tables.votes, tables.skipped_operations)
 _WITH_HISTORY = (tables.heads, tables.revisions, tables.key_points, *_OF_REVISIONS, tables.erasures)
 # A membership belongs to one machine.
-_NOT_COPIED = (tables.playbooks, tables.sections, tables.memberships, tables.unsent_injections)
-_AFTERWARDS = tuple(
-    table for table in tables.metadata.sorted_tables if table not in (*_WITH_HISTORY, *_NOT_COPIED, tables.showings)
-)
-_COPIED = (*_WITH_HISTORY, *_AFTERWARDS, tables.showings)  # a trigger fills `showings`
+_NOT_COPIED = (tables.playbooks, tables.sections, tables.memberships, tables.unsent_showings)
+_NOT_AFTERWARDS = (*_WITH_HISTORY, *_NOT_COPIED, tables.showing_counts)
+_AFTERWARDS = tuple(table for table in tables.metadata.sorted_tables if table not in _NOT_AFTERWARDS)
+_COPIED = (*_WITH_HISTORY, *_AFTERWARDS, tables.showing_counts)  # a trigger fills `showing_counts`
 _ROWS_AT_ONCE = 500
 # Columns of a point that change later. The point is inserted with these values, and updated at the end.
 _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
@@ -48,8 +47,8 @@ def copy_playbook(key: str, source: Connection, target: Connection, *, key_there
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        target.execute(delete(tables.showings).filter_by(playbook_id=new))  # the trigger's counts lack later uses
-        _insert(target, tables.showings, new, _rows(source, tables.showings, old))
+        target.execute(delete(tables.showing_counts).filter_by(playbook_id=new))  # the trigger's counts lack later uses
+        _insert(target, tables.showing_counts, new, _rows(source, tables.showing_counts, old))
     _require_equal(source, target, old, new, key)
     return count
 
