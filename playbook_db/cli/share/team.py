@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, is_interactive, notify, opened
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Group, as_json, is_interactive, notify, opened
 from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say, wants_json
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import Remedy, TeamError
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from playbook_db.services.sharing.team import TeamStatus
 
 
-@cli.group()
+@click.group(cls=Group)
 def team() -> None:
     """Share this project's playbook through a team's database."""
 
