@@ -34,7 +34,7 @@ from playbook_db.cli.output import (
     write_text,
 )
 from playbook_db.domain import times
-from playbook_db.errors import MomentError, Remedy, SettingError
+from playbook_db.errors import Remedy, SettingError, not_a_moment
 from playbook_db.services import records
 from playbook_db.services.playbook import forget_lines
 from playbook_db.store.queries.list_queries import SOURCES
@@ -52,12 +52,12 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None, *, or_file: bool = False) -> str | None:
-    """Return *value*. Raises MomentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
+    """Return *value*. Raises ArgumentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
     if not value and isinstance(param, click.Option):
         return None  # an empty variable of a script
     if value is None or _is_when(value) or (or_file and (value == "-" or os.path.exists(value))):
         return value
-    raise MomentError(value, times.EXAMPLES, or_file=or_file)
+    raise not_a_moment(value, times.EXAMPLES, or_file=or_file)
 
 
 def _is_when(text: str) -> bool:
