@@ -79,7 +79,7 @@ def load_settings() -> dict[str, Any]:
 
 
 def load_template(template_name: str) -> str:
-    """Return a prompt template: the user's file in `~/.claude/prompts/`, or else ours. Raises TemplateError."""
+    """Return a prompt template: the user's file in `~/.claude/prompts/`, or else ours. Raises SettingError."""
     return templates.load_template(template_name)
 
 

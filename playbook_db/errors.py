@@ -34,49 +34,19 @@ class ArgumentError(PlaybookError):
     """An argument can't be used. The text needs no redaction: it quotes only arguments."""
 
 
-class PointNotFoundError(ArgumentError):
-    """No live key point has this name. *retired*: a retired point has it. *similar*: similar names of live points."""
-
-    def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
-        text = f"There is no key point {name!r} in this playbook."
-        if retired:
-            super().__init__(text, Remedy("It was retired; bring it back with: {}", ("restore", name)))
-        elif similar:
-            super().__init__(f"{text} Did you mean {', '.join(similar)}?")
-        else:
-            super().__init__(text, Remedy("See the names with: {}", ("list",)))
+class NotFoundError(ArgumentError):
+    """The playbook has no point, revision or session of this name."""
 
 
-class RevisionNotFoundError(ArgumentError):
-    """The playbook has no revision with this number. *last* is the number of its last revision, or 0."""
-
-    def __init__(self, number: str, last: int) -> None:
-        there = f"The last one is {last}." if last else "There is none yet."
-        remedy = Remedy("See them with: {}", ("log",)) if last else None
-        super().__init__(f"There is no revision {number} of this playbook. {there}", remedy)
+class PointRuleError(PlaybookError):
+    """A change breaks a rule of the playbook, or can't be undone. Nothing was changed."""
 
 
-class MomentError(ArgumentError):
-    """A text names neither a revision nor a time. *or_file*: a file would have been valid, too."""
-
-    def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
-        what = "a revision, a time or a file here" if or_file else "a revision or a time"
-        super().__init__(f"{text!r} is not {what}. Give a revision's number, or a time like: {examples}.")
+class ChangedError(PointRuleError):
+    """The point or the playbook has changed since the user looked at it. Nothing was written."""
 
 
-class UndoError(PlaybookError):
-    """Some revisions can't be undone. Nothing was written."""
-
-
-class PlaybookChangedError(PlaybookError):
-    """The playbook has changed since the user looked at it. Nothing was written."""
-
-    def __init__(self, revision: int) -> None:
-        self.revision = revision
-        super().__init__(f"The playbook was changed meanwhile, in revision {revision}. Nothing was overwritten.")
-
-
-class UndoCollisionError(UndoError):
+class UndoCollisionError(PointRuleError):
     """A later change touched the same text as the revisions to undo. Nothing was written.
 
     `collisions` lists points and keys: the name, the present state, and the state after an undo. *argument* is how a
@@ -91,31 +61,6 @@ class UndoCollisionError(UndoError):
         commands = ("undo", argument, "--ours"), ("undo", argument, "--theirs")
         remedy = "Keep the present state of these: {}\nRestore their earlier state: {}"
         super().__init__("\n".join(lines), Remedy(remedy, *commands))
-
-
-class SessionNotFoundError(ArgumentError):
-    """The id of a session is unknown, or it is ambiguous because several ids (*matches*) begin with it."""
-
-    def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
-        if matches:
-            some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
-            super().__init__(
-                f"The ids of {len(matches)} sessions begin with {session!r}: {some}. Give more characters."
-            )
-        else:
-            remedy = Remedy("See the sessions with: {}", ("sessions",))
-            super().__init__(f"No revision came from session {session!r}.", remedy)
-
-
-class PointRuleError(PlaybookError):
-    """A change to a key point breaks a rule of the playbook. Nothing was changed."""
-
-
-class PointChangedError(PointRuleError):
-    """The point *name* has changed since the user looked at it. *what* is the change. Nothing was written."""
-
-    def __init__(self, name: str, what: str) -> None:
-        super().__init__(f"{name} was {what}")
 
 
 class PlaybookFileError(PlaybookError):
@@ -149,46 +94,19 @@ class GitError(PlaybookError):
 
 
 class ProjectError(PlaybookError):
-    """A project has no playbook, or it can't be moved."""
-
-
-class TeamError(PlaybookError):
-    """A project can't join or leave a team. Nothing was changed."""
-
-
-class DiagnosticsError(PlaybookError):
-    """The folder for diagnostics can't be written to."""
+    """A project has no playbook, can't be moved, or can't join or leave a team. Nothing was changed."""
 
 
 class InstallError(PlaybookError):
     """The hooks can't be added to Claude Code's settings, or removed from them. The settings weren't changed."""
 
 
-class TemplateError(PlaybookError):
-    """A prompt template can't be read, or lacks a placeholder."""
-
-
 class SettingError(PlaybookError):
-    """A setting or environment variable has a value that can't be used."""
-
-
-class MissingExtraError(PlaybookError):
-    """A feature (*what*) needs a *package* that isn't installed. The *extra* of playbook-db installs it."""
-
-    def __init__(self, what: str, package: str, *, extra: str) -> None:
-        super().__init__(
-            f"{what} needs {package}, which isn't installed. Run the command that installed playbook-db again "
-            "(`uv tool install --force`, `pipx install --force` or `pip install`), but with the extra: "
-            f"'.[{extra}]' in a checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
-        )
-
-
-class TimeOverError(PlaybookError):
-    """The worker ran out of time. The next worker does the remaining work."""
+    """A setting, environment variable or prompt template can't be used, or lacks a package that it needs."""
 
 
 class BudgetError(PlaybookError):
-    """A token budget is used up. The work waits until `until` (UTC, ISO 8601; None: until the user acts)."""
+    """A budget of tokens or time is used up. The work waits until `until` (UTC, ISO 8601), or for the next worker."""
 
     def __init__(self, text: str, *, until: "str | None" = None, remedy: "Remedy | None" = None) -> None:
         self.until = until
@@ -240,20 +158,12 @@ class OtherProjectError(NoModelError):
     """A session started the worker for its own project alone, since that project hides the user's values."""
 
 
-class PatternError(PlaybookError):
-    """A pattern for `forget` isn't a valid regular expression. `place` is the index of the faulty character."""
-
-    def __init__(self, pattern: str, problem: str, place: "int | None") -> None:
-        self.place = place
-        where = "" if place is None else f" at character {place + 1}"
-        super().__init__(
-            f"{pattern!r} can't be used as a pattern{where}: {problem}. Nothing was changed. "
-            "A pattern is a regular expression for Python's `re`: put \\ before special characters."
-        )
-
-
 class DatabaseError(PlaybookError):
-    """The database can't be used as it is."""
+    """The database can't be used as it is, or it can't be backed up, restored or repaired. It was not changed."""
+
+
+class SchemaError(DatabaseError):
+    """The database is older than this version needs, and only a command may migrate it; or a newer version wrote it."""
 
 
 class OtherProgramError(DatabaseError):
@@ -272,28 +182,6 @@ class DamagedError(DatabaseError):
             f"{where} is damaged or not an SQLite database ({cause}). The file was not changed.",
             Remedy("Repair it: {}", ("db", "repair")),
         )
-
-
-class DatabaseLostError(DatabaseError):
-    """The database file is gone or empty, but backups of it exist. *backup* is the newest one."""
-
-    def __init__(self, where: str, backup: str) -> None:
-        remedy = (
-            "Restore the newest: {}. Or create a new database: {}. Until then sessions are shown no points, and new "
-            "lessons wait."
-        )
-        super().__init__(
-            f"{where} is gone or empty, but backups of it exist.",
-            Remedy(remedy, ("restore-backup", backup), ("init", "--new")),
-        )
-
-
-class BackupError(DatabaseError):
-    """A backup can't be made or restored. Nothing was changed, and no half-written file remains."""
-
-
-class RepairError(DatabaseError):
-    """A damaged database can't be repaired. It was not changed."""
 
 
 class DiskError(DatabaseError):
@@ -329,62 +217,89 @@ class ServerAwayError(ServerError):
     """The database server can't be used for now: it is unreachable, starting, stopping, full, or disconnected."""
 
 
-class QueryError(ArgumentError):
-    """The user's SQL can't be run. *problem* is the database's message. *views*: the names of all views."""
-
-    def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
-        hints = [f"{problem.rstrip('.')}."]
-        if views and problem.startswith("no such table"):
-            hints.append(f"The views are: {', '.join(views)}.")
-        elif problem.startswith("no such column"):
-            hints.append("A view's columns: PRAGMA table_info(VIEW).")
-        elif "binding" in problem:
-            hints.append("The only parameter is :project.")
-        super().__init__(" ".join([*hints, "docs/sql.md explains the views and their columns."]))
+# Errors that more than one module raises.
 
 
-class QueryRefusedError(ArgumentError):
-    """The user's SQL isn't a plain query. It was not run."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "`playbook sql` only reads, so this statement was not run. Give one SELECT (or WITH ... SELECT, VALUES, "
-            "EXPLAIN).",
-            Remedy("To change a playbook, use the commands in: {}", ("--help",)),
-        )
-
-
-class QueryTimeoutError(ArgumentError):
-    """The user's SQL took longer than *timeout_s* seconds and was stopped."""
-
-    def __init__(self, timeout_s: float) -> None:
-        super().__init__(
-            f"The query took longer than {timeout_s:g} s and was stopped, so the output is incomplete. "
-            "Select fewer rows, or allow more time with --timeout SECONDS."
-        )
+def point_not_found(name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> NotFoundError:
+    """Return the error: no live point is called *name*. *retired*: a retired one is. *similar*: names of live ones."""
+    text = f"There is no key point {name!r} in this playbook."
+    if retired:
+        return NotFoundError(text, Remedy("It was retired; bring it back with: {}", ("restore", name)))
+    if similar:
+        return NotFoundError(f"{text} Did you mean {', '.join(similar)}?")
+    return NotFoundError(text, Remedy("See the names with: {}", ("list",)))
 
 
-class SchemaTooNewError(DatabaseError):
-    """A newer playbook-db wrote the database. This version must not use it."""
-
-    def __init__(self, where: str, schema: int, known: int) -> None:
-        super().__init__(
-            f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
-            Remedy(
-                "A newer version wrote it: bring playbook-db up to date the way you installed it (a checkout: git "
-                "pull, then install it again)."
-            ),
-        )
+def revision_not_found(number: str, last: int) -> NotFoundError:
+    """Return the error: there is no revision *number*. *last* is the number of the last revision, or 0."""
+    there = f"The last one is {last}." if last else "There is none yet."
+    remedy = Remedy("See them with: {}", ("log",)) if last else None
+    return NotFoundError(f"There is no revision {number} of this playbook. {there}", remedy)
 
 
-class SchemaTooOldError(DatabaseError):
-    """The database needs a migration. Only a command may run it."""
+def session_not_found(session: str, matches: "tuple[str, ...]") -> NotFoundError:
+    """Return the error: the id *session* is unknown, or it is ambiguous because several ids (*matches*) begin so."""
+    if not matches:
+        remedy = Remedy("See the sessions with: {}", ("sessions",))
+        return NotFoundError(f"No revision came from session {session!r}.", remedy)
+    some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
+    return NotFoundError(f"The ids of {len(matches)} sessions begin with {session!r}: {some}. Give more characters.")
 
-    def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
-        remedy = Remedy("Run: {} (it makes a backup first).", ("db", "upgrade"))
-        if is_shared:  # its URL isn't the user's default
-            remedy = Remedy("Its owner backs it up (pg_dump), and then runs: {}", ("--db", "URL", "db", "upgrade"))
-        super().__init__(f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.", remedy)
+
+def not_a_moment(text: str, examples: str, *, or_file: bool = False) -> ArgumentError:
+    """Return the error: *text* names neither a revision nor a time. *or_file*: a file would have been valid, too."""
+    what = "a revision, a time or a file here" if or_file else "a revision or a time"
+    return ArgumentError(f"{text!r} is not {what}. Give a revision's number, or a time like: {examples}.")
+
+
+def missing_extra(what: str, package: str, *, extra: str) -> SettingError:
+    """Return the error: *what* needs a *package* that isn't installed. The *extra* of playbook-db installs it."""
+    return SettingError(
+        f"{what} needs {package}, which isn't installed. Run the command that installed playbook-db again "
+        "(`uv tool install --force`, `pipx install --force` or `pip install`), but with the extra: "
+        f"'.[{extra}]' in a checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
+    )
+
+
+def database_lost(where: str, backup: str) -> DatabaseError:
+    """Return the error: the file *where* is gone or empty, but backups of it exist. *backup* is the newest one."""
+    remedy = (
+        "Restore the newest: {}. Or create a new database: {}. Until then sessions are shown no points, and new "
+        "lessons wait."
+    )
+    return DatabaseError(
+        f"{where} is gone or empty, but backups of it exist.",
+        Remedy(remedy, ("restore-backup", backup), ("init", "--new")),
+    )
+
+
+def query_failed(problem: str, *, views: "tuple[str, ...]" = ()) -> ArgumentError:
+    """Return the error: the user's SQL can't be run. *problem* is the database's message. *views*: names of views."""
+    hints = [f"{problem.rstrip('.')}."]
+    if views and problem.startswith("no such table"):
+        hints.append(f"The views are: {', '.join(views)}.")
+    elif problem.startswith("no such column"):
+        hints.append("A view's columns: PRAGMA table_info(VIEW).")
+    elif "binding" in problem:
+        hints.append("The only parameter is :project.")
+    return ArgumentError(" ".join([*hints, "docs/sql.md explains the views and their columns."]))
+
+
+def query_refused() -> ArgumentError:
+    """Return the error: the user's SQL isn't a plain query. It was not run."""
+    return ArgumentError(
+        "`playbook sql` only reads, so this statement was not run. Give one SELECT (or WITH ... SELECT, VALUES, "
+        "EXPLAIN).",
+        Remedy("To change a playbook, use the commands in: {}", ("--help",)),
+    )
+
+
+def query_too_slow(timeout_s: float) -> ArgumentError:
+    """Return the error: the user's SQL took longer than *timeout_s* seconds and was stopped."""
+    return ArgumentError(
+        f"The query took longer than {timeout_s:g} s and was stopped, so the output is incomplete. "
+        "Select fewer rows, or allow more time with --timeout SECONDS."
+    )
 
 
 def _plain(text: str) -> str:

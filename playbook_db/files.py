@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
-def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
+def shipped_file(folder: str, name: str, *, what: str) -> str:
     """Return the path of the file *name* in *folder*, which this package ships. In a wheel, it is `_` and *folder*.
 
-    Raises *error* if this installation lacks the file, which *what* describes in the message.
+    Raises PlaybookError if this installation lacks the file, which *what* describes in the message.
     """
     for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
         if os.path.isfile(path):
             return path
-    raise error(f"This installation lacks {what}.", Remedy("Install playbook-db again."))
+    raise PlaybookError(f"This installation lacks {what}.", Remedy("Install playbook-db again."))
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Which modules are imported when, where import-linter can't see it: most cases in a fresh interpreter."""
 
+import ast
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -19,7 +19,7 @@ PACKAGE = Path(playbook_db.__file__).parent
 _HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
 # What a command that goes to the database leaves alone: migrations, the other database, models.
 _NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthropic", "rich", "jinja2")
-_IMPORT_BY_NAME = re.compile(r"""\b(?:import_module|__import__)\(\s*['"]([\w.]+)""")
+_OF_THE_USER = "playbook_db.services.playbook.dict_api"  # it imports the module of the user's embedder
 _RUN = """
 import sys
 from playbook_db.cli.main import main
@@ -57,7 +57,9 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = grimp.build_graph("playbook_db", cache_dir=None)
     for path in PACKAGE.rglob("*.py"):
         importer = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        for imported in set(_IMPORT_BY_NAME.findall(path.read_text(encoding="utf-8"))) & graph.modules:
+        if importer == _OF_THE_USER:
+            continue
+        for imported in _imported_by_name(path) & graph.modules:
             graph.add_import(importer=importer, imported=imported)
     circles = {
         frozenset({module} | (graph.find_upstream_modules(module) & graph.find_downstream_modules(module)))
@@ -65,6 +67,44 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     }
 
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
+
+
+def _imported_by_name(path: Path) -> set[str]:
+    """The names of modules that the file *path* gives to `import_module` or `__import__`, or has in a table for that.
+    Fails if a name comes from elsewhere."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tables = {
+        target.id: each.value
+        for each in tree.body
+        if isinstance(each, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    package = ".".join(path.relative_to(PACKAGE.parent).parent.parts)
+    names = set()
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(("import_module", "__import__")):
+            given = _texts_in(call.args[0], tables)
+            assert given, f"{path}:{call.lineno}: give a literal, or a row of a table in this module"
+            names |= {f"{package}{name}" if name.startswith(".") else name for name in given}
+    return names
+
+
+def _texts_in(value: ast.expr, tables: dict[str, ast.expr]) -> set[str]:
+    """All texts of a literal, or of the *tables* of which *value* is a row."""
+    if isinstance(value, ast.Constant):
+        return {str(value.value)}
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    pending, seen, texts = ([value.id] if isinstance(value, ast.Name) else []), set[str](), set[str]()
+    while pending:
+        name = pending.pop()
+        if name in tables and name not in seen:
+            seen.add(name)
+            parts = [*ast.walk(tables[name])]
+            pending += [part.id for part in parts if isinstance(part, ast.Name)]
+            texts |= {str(part.value) for part in parts if isinstance(part, ast.Constant)}
+    return texts
 
 
 def test_no_folder_of_the_package_holds_more_than_fourteen_modules() -> None:

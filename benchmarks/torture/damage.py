@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks import samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
-from playbook_db.errors import RepairError
+from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
@@ -138,7 +138,7 @@ def _try(folder: Path, variables: Mapping[str, str], found: Damage, what: str) -
     found.found += bool(problems)
     try:
         repaired = repair.repair(url, folder=str(sandbox.project_folder(folder)))
-    except RepairError as error:
+    except DatabaseError as error:
         promise(problems and backup is None, f"{what}: {error}")
         promise(_files(path) == before, f"{what}: a file that can't be repaired must stay as it is")
         found.refused += 1

@@ -17,7 +17,7 @@ from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
-from playbook_db.errors import PlaybookError, RefusalError, Remedy, TimeOverError
+from playbook_db.errors import BudgetError, PlaybookError, RefusalError, Remedy
 from playbook_db.llm.model import Model
 from playbook_db.services.learning import cursor, learn, queue
 from playbook_db.services.learning.budget import Budget
@@ -75,7 +75,7 @@ def learn_transcript(
     The commit of the last chunk ends the job *finishes*, unless the model refused to judge a chunk. *progress* is
     called with the byte reached so far. No chunk is started after *until* (of `time.monotonic`). The default *budget*
     is the daily one. Raises PlaybookError, FileNotFoundError, ModelError, NoModelError, BudgetError,
-    TimeOverError, DatabaseError. Lessons from before an error are kept.
+    BudgetError, DatabaseError. Lessons from before an error are kept.
     """
     source = Transcript(path)
     if pass_over(project, path):
@@ -94,7 +94,7 @@ def learn_transcript(
         while chunk is not None:
             following = next(new_chunks, None)
             if time.monotonic() > until:
-                raise TimeOverError(f"{path}: learning stopped at byte {chunk.start}. The next worker continues.")
+                raise BudgetError(f"{path}: learning stopped at byte {chunk.start}. The next worker continues.")
             try:
                 result = learn.learn(
                     project,

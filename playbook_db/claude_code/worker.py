@@ -32,7 +32,6 @@ from playbook_db.errors import (
     AccountError,
     BudgetError,
     DatabaseError,
-    MissingExtraError,
     ModelError,
     NoModelError,
     OtherProjectError,
@@ -40,8 +39,6 @@ from playbook_db.errors import (
     RefusalError,
     ServerAwayError,
     SettingError,
-    TemplateError,
-    TimeOverError,
 )
 from playbook_db.files import alone
 from playbook_db.services import identity, maintenance
@@ -67,10 +64,7 @@ _WAIT_S = 3600.0  # of a job that is put off; each worker tries it again when it
 AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked again in the same run, each machine at its own time
 _OTHER_WORKER_WAIT_S = 60.0  # for a worker that another session starts
 _LAST_LINES = 20  # of the log; a problem in them isn't logged again
-_WAITED_FOR = (
-    NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
-    MissingExtraError,
-)  # fmt: skip
+_WAITED_FOR = NoModelError, AccountError, BudgetError, SettingError, DatabaseError
 
 
 @dataclass(slots=True)
@@ -343,8 +337,6 @@ def _until(error: PlaybookError) -> str | None:
     """Return the time at which a job is tried again after *error*. None means that the next worker tries it."""
     if isinstance(error, BudgetError):
         return error.until
-    if isinstance(error, TimeOverError):
-        return None
     return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, OtherProjectError) else _WAIT_S)
 
 

@@ -13,7 +13,7 @@ import click
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import playbook_of, say
 from playbook_db.domain.sections import is_users_name
-from playbook_db.errors import ArgumentError, MissingExtraError, ProjectError, Remedy, SettingError
+from playbook_db.errors import ArgumentError, ProjectError, Remedy, SettingError, missing_extra
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
@@ -176,7 +176,7 @@ def opened(
     only_reads: bool = False,
 ) -> "Iterator[Project]":
     """Open the project that the options and the environment name. If they or the *names* of points choose the user's
-    personal playbook, open that. Raises PointNotFoundError for an unknown name.
+    personal playbook, open that. Raises NotFoundError for an unknown name.
 
     A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that
     *only_reads* gets the replica. A mirror is updated before and after, unless *sync* is off. If the database is gone
@@ -255,7 +255,7 @@ def read_input(file: str) -> bytes:
 
 @contextmanager
 def needing(what: str, *, extra: str) -> Iterator[None]:
-    """Raise MissingExtraError about *what* and *extra* if an import in the `with` block finds no package. In the
+    """Raise SettingError about *what* and *extra* if an import in the `with` block finds no package. In the
     plugin's environment, raise a SettingError that says how to set it up."""
     try:
         yield
@@ -267,7 +267,7 @@ def needing(what: str, *, extra: str) -> Iterator[None]:
             from playbook_db.claude_code import plugin_env
 
             raise SettingError(plugin_env.describe(root)) from None
-        raise MissingExtraError(what, package, extra=extra) from None
+        raise missing_extra(what, package, extra=extra) from None
 
 
 def _options() -> dict[str, Any]:

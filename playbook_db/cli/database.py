@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db.cli.context import (
+    Command,
+    Group,
     as_json,
     database_url,
     is_interactive,
@@ -16,7 +18,6 @@ from playbook_db.cli.context import (
     notify,
     project_folder,
 )
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     busy,
     count_of,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from playbook_db.store.upkeep.database_file import Backup, Held
 
 
-@cli.group("db")
+@click.group("db", cls=Group)
 def database() -> None:
     """Check, repair, upgrade or copy the database."""
 
@@ -97,7 +98,7 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool) -> None:
 _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a restore"}
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("file", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the backups, newest first.")
 @as_json
@@ -120,7 +121,7 @@ def backup(file: str | None, lists: bool) -> None:
     print_answer("\n".join(lines), **records.taken_backup_record(taken))
 
 
-@cli.command("restore-backup")
+@click.command("restore-backup", cls=Command)
 @click.argument("file")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @as_json

@@ -12,6 +12,8 @@ import click
 
 from playbook_db import project_env, settings
 from playbook_db.cli.context import (
+    Command,
+    Group,
     as_json,
     database_url,
     is_interactive,
@@ -20,7 +22,6 @@ from playbook_db.cli.context import (
     project_folder,
     source_of,
 )
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
     busy,
@@ -37,7 +38,7 @@ from playbook_db.cli.output import (
     wants_json,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import ArgumentError, PlaybookError, Remedy, SessionNotFoundError
+from playbook_db.errors import ArgumentError, PlaybookError, Remedy, session_not_found
 from playbook_db.services import records
 from playbook_db.services.reading import command_reads
 
@@ -56,7 +57,7 @@ _EVENT_WORDS = {
 }  # fmt: skip
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("transcript", type=click.Path(dir_okay=False))
 @as_json
 def learn(transcript: str) -> None:
@@ -86,7 +87,7 @@ def learn(transcript: str) -> None:
         say(f"{learned}; revisions of {one_line(project.key)}: {revisions}{_to_review([result])}")
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--yes", is_flag=True, help="Start without asking.")
 @as_json
 def bootstrap(yes: bool) -> None:
@@ -179,7 +180,7 @@ def _unread(project: "Project") -> dict[str, int]:
     }
 
 
-@cli.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=Group)
 @as_json
 @click.pass_context
 def sessions(ctx: click.Context) -> None:
@@ -224,7 +225,7 @@ def skip(session: str | None, off: bool) -> None:
             known.setdefault(transcript.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
-            raise SessionNotFoundError(beginning, tuple(matches))
+            raise session_not_found(beginning, tuple(matches))
         (session_id,) = matches or [beginning]
         was_skipped = queue.is_skipped(session_id)
         if not off:
@@ -244,7 +245,7 @@ def skip(session: str | None, off: bool) -> None:
         notify(["Claude Code has no transcript of it in this project yet, so give the whole id"])
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name")
 @as_json
 def why(name: str) -> None:
@@ -340,7 +341,7 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda reached: bar.update(task, completed=reached)
 
 
-@cli.command()
+@click.command(cls=Command)
 @as_json
 def work() -> None:
     """Run the background worker once, in the foreground.
@@ -369,7 +370,7 @@ def work() -> None:
             say(f"changed the playbook of {one_line(key)}")
 
 
-@cli.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, cls=Group)
 @click.option("--all", "of_all", is_flag=True, help="List the jobs of all projects.")
 @as_json
 @click.pass_context

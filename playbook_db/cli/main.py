@@ -20,70 +20,70 @@ EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 # imports none of them; a test compares the sentences.
 _GROUPS = {
     "Set up": {
-        "init": ("setup", "Add this project (and create the database if needed)."),
-        "install": ("setup", "Register the hooks in Claude Code's settings."),
-        "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
-        "config": ("project", "Show every setting and where it comes from; change yours."),
-        "doctor": ("setup", "Test the installation, and say what is broken."),
-        "project": ("project", "List, ignore, trust, move or remove projects."),
-        "help": ("main", "Show the help of playbook or of one command."),
+        "init": (".setup", "Add this project (and create the database if needed)."),
+        "install": (".setup", "Register the hooks in Claude Code's settings."),
+        "uninstall": (".setup", "Remove the hooks from Claude Code's settings."),
+        "config": (".project", "Show every setting and where it comes from; change yours."),
+        "doctor": (".setup", "Test the installation, and say what is broken."),
+        "project": (".project", "List, ignore, trust, move or remove projects."),
+        "help": (".main", "Show the help of playbook or of one command."),
     },
     "Read": {
-        "status": ("look.status", "Show how many points there are, and what waits."),
-        "list": ("look.listing", "List key points with their votes."),
-        "search": ("look.listing", "Find key points by what they say, best match first."),
-        "show": ("look.listing", "Show one key point in full, or one revision."),
-        "render": ("look.listing", "Print the text that goes into a prompt."),
-        "why": ("learn", "Show a key point's history: sessions, votes, edits."),
-        "session": ("look.session", "Show what a session taught, and what didn't count and why."),
-        "sessions": ("learn", "List sessions, what was learned from each, and what it cost."),
-        "stats": ("look.stats", "Show statistics on points, votes, learning and cost."),
-        "sql": ("look.sql", "Query the database in SQL."),
-        "web": ("look.servers", "Read and correct the playbook in a browser."),
-        "mcp": ("look.servers", "Run the MCP server for a coding agent."),
+        "status": (".look.status", "Show how many points there are, and what waits."),
+        "list": (".look.listing", "List key points with their votes."),
+        "search": (".look.listing", "Find key points by what they say, best match first."),
+        "show": (".look.listing", "Show one key point in full, or one revision."),
+        "render": (".look.listing", "Print the text that goes into a prompt."),
+        "why": (".learn", "Show a key point's history: sessions, votes, edits."),
+        "session": (".look.session", "Show what a session taught, and what didn't count and why."),
+        "sessions": (".learn", "List sessions, what was learned from each, and what it cost."),
+        "stats": (".look.stats", "Show statistics on points, votes, learning and cost."),
+        "sql": (".look.sql", "Query the database in SQL."),
+        "web": (".look.servers", "Read and correct the playbook in a browser."),
+        "mcp": (".look.servers", "Run the MCP server for a coding agent."),
     },
     "Change": {
-        "add": ("change.points", "Add a key point."),
-        "edit": ("change.points", "Change a key point's text or section."),
-        "retire": ("change.points", "Retire key points: sessions no longer get them."),
-        "vote": ("change.points", "Vote on key points: helpful, harmful or neutral."),
-        "review": ("change.review", "Accept or reject what learning proposes."),
-        "pin": ("change.points", "Put key points first at every session's start."),
-        "unpin": ("change.points", "Rank pinned key points like all others again."),
-        "guard": ("change.guards", "Show a key point before some tool calls are made."),
-        "unguard": ("change.guards", "Remove the guards of key points."),
-        "apply": ("change.points", "Apply a batch of operations from a JSON file."),
-        "prune": ("change.points", "Retire key points that did more harm than good."),
-        "dedup": ("change.points", "List pairs of key points that may say the same."),
-        "promote": ("change.points", "Move a key point into your personal playbook."),
-        "demote": ("change.points", "Move a personal key point into this project's playbook."),
+        "add": (".change.points", "Add a key point."),
+        "edit": (".change.points", "Change a key point's text or section."),
+        "retire": (".change.points", "Retire key points: sessions no longer get them."),
+        "vote": (".change.points", "Vote on key points: helpful, harmful or neutral."),
+        "review": (".change.review", "Accept or reject what learning proposes."),
+        "pin": (".change.points", "Put key points first at every session's start."),
+        "unpin": (".change.points", "Rank pinned key points like all others again."),
+        "guard": (".change.guards", "Show a key point before some tool calls are made."),
+        "unguard": (".change.guards", "Remove the guards of key points."),
+        "apply": (".change.points", "Apply a batch of operations from a JSON file."),
+        "prune": (".change.points", "Retire key points that did more harm than good."),
+        "dedup": (".change.points", "List pairs of key points that may say the same."),
+        "promote": (".change.points", "Move a key point into your personal playbook."),
+        "demote": (".change.points", "Move a personal key point into this project's playbook."),
     },
     "History and undo": {
-        "log": ("history.history", "List revisions, newest first."),
-        "at": ("history.history", "Show the playbook at an earlier revision or time."),
-        "diff": ("history.history", "Show the differences between two states of the playbook."),
-        "undo": ("history.history", "Undo the last revision, or the ones you name."),
-        "restore": ("history.history", "Bring back retired key points, or an earlier state."),
-        "forget": ("history.history", "Erase a key point's text for good."),
+        "log": (".history.history", "List revisions, newest first."),
+        "at": (".history.history", "Show the playbook at an earlier revision or time."),
+        "diff": (".history.history", "Show the differences between two states of the playbook."),
+        "undo": (".history.history", "Undo the last revision, or the ones you name."),
+        "restore": (".history.history", "Bring back retired key points, or an earlier state."),
+        "forget": (".history.history", "Erase a key point's text for good."),
     },
     "Share": {
-        "import": ("share.files", "Merge a playbook file, or propose points from notes."),
-        "export": ("share.files", "Print the playbook as a playbook.json."),
-        "mirror": ("setup", "Keep .claude/playbook.json up to date, or stop that."),
-        "team": ("share.team", "Share this project's playbook through a team's database."),
-        "merge-driver": ("share.files", "Merge three playbook files; git runs this."),
-        "textconv": ("share.files", "Print a playbook file as lines to compare; git runs this."),
+        "import": (".share.files", "Merge a playbook file, or propose points from notes."),
+        "export": (".share.files", "Print the playbook as a playbook.json."),
+        "mirror": (".setup", "Keep .claude/playbook.json up to date, or stop that."),
+        "team": (".share.team", "Share this project's playbook through a team's database."),
+        "merge-driver": (".share.files", "Merge three playbook files; git runs this."),
+        "textconv": (".share.files", "Print a playbook file as lines to compare; git runs this."),
     },
     "Learn": {
-        "learn": ("learn", "Learn from one transcript now."),
-        "bootstrap": ("learn", "Learn from all past sessions of this project."),
-        "work": ("learn", "Run the background worker once, in the foreground."),
-        "jobs": ("learn", "List the worker's jobs, oldest first."),
+        "learn": (".learn", "Learn from one transcript now."),
+        "bootstrap": (".learn", "Learn from all past sessions of this project."),
+        "work": (".learn", "Run the background worker once, in the foreground."),
+        "jobs": (".learn", "List the worker's jobs, oldest first."),
     },
     "Database": {
-        "backup": ("database", "Back up the database, or list its backups."),
-        "restore-backup": ("database", "Replace the database with a backup."),
-        "db": ("database", "Check, repair, upgrade or copy the database."),
+        "backup": (".database", "Back up the database, or list its backups."),
+        "restore-backup": (".database", "Replace the database with a backup."),
+        "db": (".database", "Check, repair, upgrade or copy the database."),
     },
 }
 _COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
@@ -101,7 +101,7 @@ class _OutputClosedError(Exception):
 
 
 class _Commands(Group):
-    """A group that imports a command's module when the command is called. The module adds the command."""
+    """A group that imports a command's module when the command is called."""
 
     group_class = Group
 
@@ -131,8 +131,12 @@ class _Commands(Group):
             raise _OutputClosedError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS:
-            importlib.import_module(f"playbook_db.cli.{_COMMANDS[cmd_name][0]}")
+        if cmd_name in _COMMANDS and cmd_name not in self.commands:
+            module = importlib.import_module(_COMMANDS[cmd_name][0], __package__)
+            named = [
+                each for each in vars(module).values() if isinstance(each, click.Command) and each.name == cmd_name
+            ]
+            self.add_command(named[0])
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(

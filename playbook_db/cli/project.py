@@ -7,6 +7,8 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.context import (
+    Command,
+    Group,
     as_json,
     current_folder,
     database_url,
@@ -15,7 +17,6 @@ from playbook_db.cli.context import (
     opened,
     project_folder,
 )
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_answer, print_json, print_table, wants_json
 from playbook_db.domain.times import local
 from playbook_db.services import records
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from playbook_db.claude_code.setup.configuration import Setting
 
 
-@cli.group("project")
+@click.group("project", cls=Group)
 def project() -> None:
     """List, ignore, trust, move or remove projects."""
 
@@ -146,7 +147,7 @@ def remove(folder: str, yes: bool) -> None:
     print_answer(f"the playbook of {one_line(key)} is removed; a backup: {backup}", project=key, backup=backup)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="[NAME] [VALUE]")
 @click.option("--unset", is_flag=True, help="Remove your own setting NAME, so that the default applies.")
 @as_json

@@ -7,8 +7,16 @@ import click
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
-from playbook_db.cli.context import EXACTLY, as_json, database_url, is_interactive, notify, opened, project_folder
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import (
+    EXACTLY,
+    Command,
+    as_json,
+    database_url,
+    is_interactive,
+    notify,
+    opened,
+    project_folder,
+)
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say, wants_json
 from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
@@ -25,7 +33,7 @@ _in_git = click.option("--git", "in_git", is_flag=True, help="Only change how gi
 _for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones share.")
 
 
-@cli.command("install")
+@click.command("install", cls=Command)
 @click.option(
     "--scope",
     type=click.Choice(registration.SCOPES),
@@ -133,7 +141,7 @@ def _warn_of_older(folder: str) -> bool:
     return bool(older)
 
 
-@cli.command("uninstall")
+@click.command("uninstall", cls=Command)
 @click.option(
     "--scope",
     type=click.Choice((*registration.SCOPES, _ALL)),
@@ -217,7 +225,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
     return [path for path, _, _ in items]
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @click.option("--new", is_flag=True, help="Create a new database even though backups of the old one exist.")
 @as_json
@@ -273,7 +281,7 @@ def _offer_replacement(ctx: click.Context) -> None:
         ctx.invoke(install_hooks, scope="user", replace=False, in_git=False, share=False)
 
 
-@cli.command("mirror")
+@click.command("mirror", cls=Command)
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
 @click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @as_json
@@ -316,7 +324,7 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
     return yes or (is_interactive() and click.confirm("Import it?", err=True))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--online", is_flag=True, help="Also test the model with one short question.")
 @as_json
 @click.pass_context

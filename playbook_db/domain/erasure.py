@@ -9,7 +9,7 @@ from typing import Any
 
 from playbook_db.domain.json_text import write_json
 from playbook_db.domain.times import read_timestamp
-from playbook_db.errors import PatternError
+from playbook_db.errors import ArgumentError
 
 MARK = "[forgotten]"
 SHORTEST_TEXT = 4  # characters; a shorter text is erased only if it is alone, since others contain it by chance
@@ -118,14 +118,22 @@ class Eraser:
 
 
 def read_pattern(text: str) -> re.Pattern[str]:
-    """Compile the regular expression *text*. Raises PatternError if it is invalid or matches the empty text."""
+    """Compile the regular expression *text*. Raises ArgumentError if it is invalid or matches the empty text."""
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise PatternError(text, error.msg, error.pos) from None
+        where = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise _unusable(text, f"{where}: {error.msg}") from None
     if pattern.search(""):
-        raise PatternError(text, "it matches an empty text, so it would match everywhere", None)
+        raise _unusable(text, ": it matches an empty text, so it would match everywhere")
     return pattern
+
+
+def _unusable(pattern: str, problem: str) -> ArgumentError:
+    return ArgumentError(
+        f"{pattern!r} can't be used as a pattern{problem}. Nothing was changed. "
+        "A pattern is a regular expression for Python's `re`: put \\ before special characters."
+    )
 
 
 def encoded(value: object) -> str:

@@ -86,7 +86,7 @@ def curate(
     """Ask the curator for changes to the playbook. *reflection* is the reflector's answer.
 
     *must_answer*: an object without any known key is an error. *deadline* is a time of `time.monotonic` for all calls.
-    Raises ModelError. Raises TemplateError if *template* has
+    Raises ModelError. Raises SettingError if *template* has
     no placeholder for the analysis. Source: contract, sections 4 and 10.
     """
     require(template, "analysis", "curator.txt")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from playbook_db.errors import TemplateError
+from playbook_db.errors import SettingError
 from playbook_db.project_env import KEYS
 
 MAX_REPLY_CHARS = 1_000_000  # of text; replies usually have 60,000 at most
@@ -153,9 +153,9 @@ def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[
 
 
 def require(template: str, name: str, file: str) -> None:
-    """Raise TemplateError if *template* lacks the placeholder *name*. *file* is the template's file in the message."""
+    """Raise SettingError if *template* lacks the placeholder *name*. *file* is the template's file in the message."""
     if f"{{{name}}}" not in template:
-        raise TemplateError(
+        raise SettingError(
             f"Your template {file} lacks {{{name}}}. Add it, or move the file away to use the built-in one."
         )
 

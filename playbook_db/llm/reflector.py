@@ -100,7 +100,7 @@ def reflect(
     files. If the *playbook* has no marks, all points count as shown. *must_answer*: an object without any known key is
     an error. *deadline* (of `time.monotonic`) is for all calls about the first piece; each other piece gets as much
     time.
-    Raises ModelError. Raises TemplateError if *template* has no placeholder for the transcript. Source: reflector
+    Raises ModelError. Raises SettingError if *template* has no placeholder for the transcript. Source: reflector
     specification, REQ-REFL-003 to -006 and -008.
     """
     marks = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN

@@ -23,7 +23,7 @@ SCHEMA = object_schema({"risky": _NUMBERS, "safe": _NUMBERS})
 def mark(model: Model, *, template: str, texts: Sequence[str], deadline: float) -> dict[str, bool]:
     """Ask which of the *texts* are risky. A text that the answer leaves out has no mark; one in both lists is risky.
 
-    *deadline* is a time of `time.monotonic`. Raises ModelError. Raises TemplateError if *template* has no placeholder
+    *deadline* is a time of `time.monotonic`. Raises ModelError. Raises SettingError if *template* has no placeholder
     for the notes.
     """
     require(template, "notes", "risk.txt")

@@ -120,7 +120,7 @@ def grant(url: str, role: str, right: "Right") -> "Granted":
 
 
 def take(url: str, file: str | None = None) -> Taken:
-    """Back up the database at *url* to *file*, or to its backup folder. Raises BackupError, DatabaseError."""
+    """Back up the database at *url* to *file*, or to its backup folder. Raises DatabaseError."""
     path = _existing(url)
     if file is None:
         file = database_file.take(path, database_file.BY_HAND, now=datetime.now(UTC)).path
@@ -147,7 +147,7 @@ def take_daily(url: str) -> Backup | None:
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
     """Check the backup *file*, and yield it as a candidate for `put_back`. Nothing in the database at *url* is changed.
-    Raises BackupError, SchemaTooNewError, DatabaseError."""
+    Raises SchemaError, DatabaseError."""
     path = database_file.path_of(url)
     with database_file.prepared(path, file) as prepared:
         state = database_file.state_of(path)
@@ -156,7 +156,7 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Replace the database with the backup, and keep the old database. Raises DatabaseBusyError, BackupError. Mirrors
+    """Replace the database with the backup, and keep the old database. Raises DatabaseBusyError, DatabaseError. Mirrors
     that matched the database are rewritten, so that they don't undo this. Team memberships stay as they are."""
     from filelock import FileLock, Timeout
 

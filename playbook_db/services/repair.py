@@ -64,13 +64,13 @@ class Repaired:
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to import.
-    Raises RepairError if there is nothing to start from, DatabaseBusyError if another process uses the database."""
+    Raises DatabaseError if there is nothing to start from, DatabaseBusyError if another process uses the database."""
     path = urls.sqlite_path(url)
     if not path:
         return _from_history(url, dry_run=dry_run)
     if not database_file.is_there(path):
         migrate.refuse_lost(url)
-        raise errors.RepairError(f"There is no database file at {path}.", errors.Remedy("Run: {}", ("init",)))
+        raise errors.DatabaseError(f"There is no database file at {path}.", errors.Remedy("Run: {}", ("init",)))
     with database_file.refusing_repair(path), _alone(path), _workshop(path) as workshop:
         database_file.undo_swap(path)
         for turn in range(_ROUNDS):
@@ -94,14 +94,14 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
 
 
 def _from_history(url: str, *, dry_run: bool) -> Repaired:
-    """Make each playbook of the database at *url* equal to its history. Raises RepairError if that isn't enough."""
+    """Make each playbook of the database at *url* equal to its history. Raises DatabaseError if that isn't enough."""
     with open_store(url) as store:
         with store.snapshot() as connection:
             keys, ranks = all_keys(connection).values(), store_check.wrong_ranks(connection)
         done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
-            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; restore a backup.")
+            raise errors.DatabaseError(f"{store.where}: {problem}. No history can repair that; restore a backup.")
         return Repaired(store.where, is_damaged=bool(done), corrected=done)
 
 
@@ -128,7 +128,7 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
 
 def _is_sound(copy: str, path: str) -> bool:
     """Return whether the check finds no problem in *copy*, the copy of *path*. An older copy is migrated first. Raises
-    OtherProgramError, SchemaTooNewError."""
+    OtherProgramError, SchemaError."""
     url = f"sqlite:///{copy}"
     try:
         schema = dialect_for(url).schema_version() or 0
@@ -137,8 +137,10 @@ def _is_sound(copy: str, path: str) -> bool:
             migrate.migrate(url)
         _has_wrong_search(url, rebuild=True)
     except errors.OtherProgramError as error:
-        raise errors.RepairError(f"{path} is the database of another program. Name another file with --db.") from error
-    except errors.SchemaTooNewError:
+        raise errors.DatabaseError(
+            f"{path} is the database of another program. Name another file with --db."
+        ) from error
+    except errors.SchemaError:
         raise
     except Exception:  # damaged bytes can break a migration in any way, or have changed a view
         return False
@@ -199,15 +201,15 @@ def _put_newest_backup(path: str, new: str) -> Backup | None:
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
     """Return a note if the mirror in *folder* needs the user's consent. It is the last source of points. Raises
-    RepairError if the mirror has no key points either."""
+    DatabaseError if the mirror has no key points either."""
     file = projects.mirror_path(folder)
     try:
         data = mirror.read(file, folder)
         reading = playbook_file.decode(data, source=file) if data is not None else None
     except (errors.MirrorError, errors.PlaybookFileError) as error:
-        raise errors.RepairError(f"{path} is damaged, and there is no sound backup. {error}") from error
+        raise errors.DatabaseError(f"{path} is damaged, and there is no sound backup. {error}") from error
     if reading is None or not reading.playbook.points:
-        raise errors.RepairError(
+        raise errors.DatabaseError(
             f"{path} is damaged, and there is neither a sound backup nor a mirror with key points in {folder}. The "
             f"database was left as it is. To see what can be read from it: sqlite3 {path} .recover",
             errors.Remedy("To begin again, move it away and run: {}", ("init",)),
@@ -247,7 +249,7 @@ def _alone(path: str) -> Iterator[None]:
             yield
     except Timeout as error:
         who = "The worker" if error.lock_file == settings.worker_lock() else "Another process"
-        raise errors.RepairError(
+        raise errors.DatabaseError(
             f"{who} used {path} for longer than {wait_s:g} s. Nothing was changed; run the command again later."
         ) from error
 

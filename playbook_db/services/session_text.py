@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def compose(books: "Sequence[Reader]") -> str:
     """Return the text for a session. It has as many of the best points of *books*, the project's and the user's own
-    playbook, as fit into Claude Code's limit. Return `""` if there are no points. Raises TemplateError."""
+    playbook, as fit into Claude Code's limit. Return `""` if there are no points. Raises SettingError."""
     if not any(book.project.live_points for book in books):
         return ""
     return prompt_text.compose(templates.playbook_template(), list(map(hook_queries.ranked_points, books)))[0]

@@ -10,7 +10,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 def load_template(name: str) -> str:
     """Return the template *name*, such as `playbook.txt`, from `prompts/` in Claude Code's folder, else from the
-    package. Raises TemplateError if there is none, or if the user's can't be read."""
+    package. Raises SettingError if there is none, or if the user's can't be read."""
     if os.path.basename(name) != name:
         raise _error(f"{name!r} is not a template's name: it must be a file name without a path.")
     own = _own(name)
@@ -26,7 +26,7 @@ def load_template(name: str) -> str:
 
 
 def playbook_template() -> str:
-    """Return the template `playbook.txt`, which must contain its placeholder. Raises TemplateError."""
+    """Return the template `playbook.txt`, which must contain its placeholder. Raises SettingError."""
     template = load_template("playbook.txt")
     if PLACEHOLDER not in template:
         raise _error(
@@ -38,7 +38,7 @@ def playbook_template() -> str:
 
 def fill_points(points_text: str) -> str:
     """Put *points_text* into the template `playbook.txt`. Return `""` if *points_text* is empty. Raises
-    TemplateError."""
+    SettingError."""
     return fill_template(playbook_template(), points_text) if points_text else ""
 
 
@@ -47,6 +47,6 @@ def _own(name: str) -> str:
 
 
 def _error(text: str) -> Exception:
-    from playbook_db.errors import TemplateError  # late: a hook without errors doesn't need it
+    from playbook_db.errors import SettingError  # late: a hook without errors doesn't need it
 
-    return TemplateError(text)
+    return SettingError(text)

@@ -183,7 +183,7 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
 def open_store(url: str, *, begins_anew: bool = False) -> Store:
     """Open the database at *url*. If needed, create it, or back it up and migrate it.
 
-    Raises SchemaTooNewError, DatabaseError, or DatabaseLostError if the database is missing but has backups, unless it
+    Raises SchemaError, or DatabaseError, such as if the database is missing but has backups, unless it
     *begins_anew*.
     """
     dialect = dialect_for(url)

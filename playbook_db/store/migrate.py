@@ -27,7 +27,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
     """Create or migrate the database at *url* if needed. Return the path of the backup, or None if no backup was made.
 
     A missing database that has backups is created only if it *begins_anew*. A shared database is migrated only
-    *by_hand*. Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
+    *by_hand*. Several processes may call this at once. Raises SchemaError, DatabaseError.
     """
     version = _version(dialect)
     if version and begins_anew:
@@ -37,7 +37,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
     if not version and not begins_anew:
         refuse_lost(url)
     if version and dialect.is_shared and not by_hand:
-        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
+        raise _too_old(dialect, version)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
@@ -50,7 +50,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaTooOldError or SchemaTooNewError unless the database has the schema SCHEMA."""
+    """Raise SchemaError unless the database has the schema SCHEMA."""
     with closing(dialect_for(url)) as dialect:
         version = _version(dialect)
     if not version:
@@ -59,21 +59,35 @@ def require_current(url: str) -> None:
         problem = no_database if version is None else f"{dialect.where} is empty: it contains no playbook."
         raise errors.DatabaseError(problem, errors.Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
-        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
+        raise _too_old(dialect, version)
 
 
 def refuse_lost(url: str) -> None:
-    """Raise DatabaseLostError if there are backups of the missing or empty database at *url*."""
+    """Raise DatabaseError if there are backups of the missing or empty database at *url*."""
     path = sqlite_path(url)
     backup = newest_backup(path) if path else None
     if path and backup:
-        raise errors.DatabaseLostError(path, backup)
+        raise errors.database_lost(path, backup)
 
 
 def refuse_newer(where: str, version: int) -> None:
-    """Raise SchemaTooNewError if *version* is newer than SCHEMA. *version* is the schema of the database *where*."""
+    """Raise SchemaError if *version* is newer than SCHEMA. *version* is the schema of the database *where*."""
     if version > SCHEMA:
-        raise errors.SchemaTooNewError(where, version, SCHEMA)
+        raise errors.SchemaError(
+            f"{where} is at schema {version:04d}; this playbook-db knows {SCHEMA:04d} at most.",
+            errors.Remedy(
+                "A newer version wrote it: bring playbook-db up to date the way you installed it (a checkout: git "
+                "pull, then install it again)."
+            ),
+        )
+
+
+def _too_old(dialect: Dialect, version: int) -> errors.SchemaError:
+    remedy = errors.Remedy("Run: {} (it makes a backup first).", ("db", "upgrade"))
+    if dialect.is_shared:  # its URL isn't the user's default
+        remedy = errors.Remedy("Its owner backs it up (pg_dump), and then runs: {}", ("--db", "URL", "db", "upgrade"))
+    where = f"{dialect.where} is at schema {version:04d}"
+    return errors.SchemaError(f"{where}; this playbook-db needs {SCHEMA:04d}.", remedy)
 
 
 def migrate(url: str) -> None:
@@ -142,7 +156,7 @@ def is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
 
 def migrations_folder() -> str:
     """Return the folder of the migrations: in the installed package, else in the repository."""
-    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
+    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations"))
 
 
 def _version(dialect: Dialect) -> int | None:

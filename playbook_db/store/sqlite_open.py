@@ -145,7 +145,7 @@ def loss_of(path: str) -> str:
     from playbook_db import errors  # late: a first session doesn't need it
 
     if backup:
-        return str(errors.DatabaseLostError(path, backup))
+        return str(errors.database_lost(path, backup))
     return str(errors.DamagedError(path, "the file is missing or empty, but its log is not"))
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from playbook_db.errors import MissingExtraError, Remedy, SettingError
+from playbook_db.errors import Remedy, SettingError, missing_extra
 
 
 def described(url: URL | str) -> str:
@@ -68,7 +68,7 @@ def rewrite_of(url: URL | str) -> Remedy:
 
 
 def parsed(url: URL | str) -> URL:
-    """Return *url* as a URL object that names our driver. Raises SettingError, MissingExtraError."""
+    """Return *url* as a URL object that names our driver. Raises SettingError."""
     try:
         parsed_url = make_url(url)
         if parsed_url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
@@ -82,7 +82,7 @@ def parsed(url: URL | str) -> URL:
     if "@" in f"{parsed_url.host}{parsed_url.database}":  # the rest of a password would be printed as part of a host
         raise SettingError(f"The URL of {_without_secrets(url)!r} has more than one @. In a password, write @ as %40.")
     if find_spec("psycopg") is None:
-        raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
+        raise missing_extra("A database on PostgreSQL", "psycopg", extra="postgres")
     return parsed_url.set(drivername="postgresql+psycopg")
 
 

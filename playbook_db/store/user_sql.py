@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playbook_db import settings
-from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
+from playbook_db.errors import query_failed, query_refused, query_too_slow
 from playbook_db.store import sqlite_open
 from playbook_db.store.sqlite import files
 
@@ -79,13 +79,13 @@ class _Clock:
 def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
     """Run the SQL *query* in the database at *url*, and return the answer. `:project` is bound to *project_key*.
 
-    This migrates nothing and leaves no new file. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
-    seconds, QueryRefusedError if the statement would do more than read, DatabaseError.
+    This migrates nothing and leaves no new file. Raises ArgumentError for invalid SQL, after *timeout_s* seconds, or
+    if the statement would do more than read, and DatabaseError.
     """
     if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # Python's form of invalid bytes
-        raise QueryError("the statement is not UTF-8")
+        raise query_failed("the statement is not UTF-8")
     if not query.strip("; \t\r\n"):
-        raise QueryError("there is no statement")
+        raise query_failed("there is no statement")
     path = sqlite_open.file_of(url)
     if path is None:
         from playbook_db.store import migrate
@@ -105,7 +105,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
             connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
             with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
-                    raise QueryRefusedError
+                    raise query_refused()
                 yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
 
 
@@ -149,17 +149,17 @@ def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iter
     try:
         yield
     except MemoryError as error:
-        raise QueryError("the query takes too much memory") from error
+        raise query_failed("the query takes too much memory") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_INTERRUPT and clock.is_over():
-            raise QueryTimeoutError(clock.timeout_s) from None
+            raise query_too_slow(clock.timeout_s) from None
         if code == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from None
         if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or str(error).startswith(_REFUSALS):
-            raise QueryRefusedError from error
+            raise query_refused() from error
         if isinstance(error, sqlite3.Error) and code in _OF_THE_FILE:
             with files.explained(path):
                 raise
         views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
-        raise QueryError(str(error), views=tuple(name for (name,) in views)) from error
+        raise query_failed(str(error), views=tuple(name for (name,) in views)) from error

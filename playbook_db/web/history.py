@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import PlaybookChangedError, PlaybookError, Remedy, UndoCollisionError
+from playbook_db.errors import ChangedError, PlaybookError, Remedy, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.store.queries.list_queries import SOURCES
@@ -104,7 +104,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
     except UndoCollisionError as error:
         values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
-    except PlaybookChangedError as error:
+    except ChangedError as error:
         return request.back("history", f"{number}", notice=f"{error.text} Nothing was undone; look again.")
 
 

@@ -32,7 +32,7 @@ def change(request: PageRequest) -> Response:
     request = _of_name(request)
     try:
         act(request, name)
-    except (errors.PointRuleError, errors.PointNotFoundError, errors.SettingError, errors.InstallError) as error:
+    except (errors.PointRuleError, errors.NotFoundError, errors.SettingError, errors.InstallError) as error:
         return _page(request, problem=error, draft=request.text("text") if action == "edit" else None)
     return request.back("points", name)
 
@@ -69,7 +69,7 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
         guarded=[each for each in guards.counted(folder) if each.name == name] if folder else [],
         problem=problem,
         draft=point.text if draft is None else draft,
-        is_reworded=isinstance(problem, errors.PointChangedError) and draft is not None,
+        is_reworded=isinstance(problem, errors.ChangedError) and draft is not None,
     )
 
 

@@ -15,7 +15,7 @@ from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.worker import WorkResult
-from playbook_db.errors import DatabaseBusyError, DatabaseLostError
+from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
@@ -240,7 +240,7 @@ def test_a_database_that_is_gone_is_not_begun_anew(client: Client) -> None:
     for number in range(2):
         spool.keep(_job(client.folder, f"/t/{number}.jsonl"))
 
-    with pytest.raises(DatabaseLostError):
+    with pytest.raises(DatabaseError, match="gone or empty"):
         worker.run(settings.database_url())
 
     assert (len(spool.waiting()), client.database.exists()) == (2, False)

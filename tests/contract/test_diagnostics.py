@@ -15,7 +15,7 @@ from playbook_db.contract import (
     save_diagnostic,
     update_playbook_data,
 )
-from playbook_db.errors import DiagnosticsError
+from playbook_db.errors import PlaybookError
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (
     PATTERNS,
@@ -263,7 +263,7 @@ def test_a_folder_that_links_out_of_the_project_gets_no_diagnostics(diagnosed: P
     outside.mkdir()
     (diagnosed / ".claude" / "diagnostic").symlink_to(outside)
 
-    with pytest.raises(DiagnosticsError, match="outside the project"):
+    with pytest.raises(PlaybookError, match="outside the project"):
         save_diagnostic("content", "an event")
     after = prune_harmful(a_flat_dict(an_entry("kpt_001", "bad", 0, 9)))
 
@@ -285,7 +285,7 @@ def test_a_dangling_link_for_the_diagnostics_is_refused_in_words(folder: Path, t
     """A clone may bring one."""
     (folder / ".claude" / "diagnostic").symlink_to(tmp_path / "nowhere")
 
-    with pytest.raises(DiagnosticsError, match="outside the project"):
+    with pytest.raises(PlaybookError, match="outside the project"):
         save_diagnostic("x", "y")
 
 
@@ -296,7 +296,7 @@ def test_diagnostics_make_nothing_outside_the_project(folder: Path, tmp_path: Pa
     (folder / ".claude").rmdir()
     (folder / ".claude").symlink_to(outside)
 
-    with pytest.raises(DiagnosticsError, match="Nothing was written"):
+    with pytest.raises(PlaybookError, match="Nothing was written"):
         save_diagnostic("x", "y")
 
     assert list(outside.iterdir()) == []

@@ -13,7 +13,7 @@ from playbook_db.contract import (
     load_settings,
     load_template,
 )
-from playbook_db.errors import TemplateError
+from playbook_db.errors import SettingError
 from tests.builders import a_flat_dict, an_entry
 
 # --- places ---
@@ -108,7 +108,7 @@ def test_a_file_of_the_user_wins(home: Path, plain_template: None) -> None:
 
 def test_an_unknown_template_is_an_error_that_names_it() -> None:
     """A name that neither the user nor the package has."""
-    with pytest.raises(TemplateError, match="no_such"):
+    with pytest.raises(SettingError, match="no_such"):
         load_template("no_such.txt")
 
 
@@ -117,7 +117,7 @@ def test_a_path_is_no_name_of_a_template(home: Path, plain_template: None, path:
     """Nothing outside the folder of prompts is read."""
     (home / ".claude" / "secret.txt").write_text("secret")
 
-    with pytest.raises(TemplateError):
+    with pytest.raises(SettingError):
         load_template(path)
 
 
@@ -126,6 +126,6 @@ def test_a_template_of_the_user_without_the_placeholder_is_an_error(home: Path, 
     path = home / ".claude" / "prompts" / "playbook.txt"
     path.write_text("no place for points")
 
-    with pytest.raises(TemplateError, match=re.escape(str(path))):
+    with pytest.raises(SettingError, match=re.escape(str(path))):
         format_playbook(a_flat_dict(an_entry("kpt_001", "one")))
     assert format_playbook(a_flat_dict()) == ""

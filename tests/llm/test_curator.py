@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.errors import ModelError, TemplateError
+from playbook_db.errors import ModelError, SettingError
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.curator import Candidates, Curation, curate
 from playbook_db.llm.marks import ShownPlaybook
@@ -226,5 +226,5 @@ def test_where_it_must_answer_an_empty_object_is_no_answer(scripted: Start, ask:
 
 def test_a_template_must_have_a_place_for_the_analysis(ask: Ask) -> None:
     """The error names the file."""
-    with pytest.raises(TemplateError, match=r"curator.txt lacks \{analysis\}"):
+    with pytest.raises(SettingError, match=r"curator.txt lacks \{analysis\}"):
         ask(template="Mine {playbook}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.errors import TemplateError
+from playbook_db.errors import SettingError
 from playbook_db.llm import curator, reflector
 from playbook_db.llm.model import enclosed, fill, fill_blocks, require
 from playbook_db.services.templates import load_template
@@ -67,7 +67,7 @@ def test_the_blocks_of_a_prompt_end_where_it_begins_to_differ() -> None:
 
 def test_a_template_without_its_placeholder_is_refused() -> None:
     """The error names the file and what is missing."""
-    with pytest.raises(TemplateError, match=r"reflector.txt lacks \{transcript\}"):
+    with pytest.raises(SettingError, match=r"reflector.txt lacks \{transcript\}"):
         require("no place", "transcript", "reflector.txt")
 
 

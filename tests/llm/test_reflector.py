@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.errors import ModelError, RefusalError, TemplateError
+from playbook_db.errors import ModelError, RefusalError, SettingError
 from playbook_db.llm import reflector
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.marks import ShownPlaybook
@@ -470,5 +470,5 @@ def test_a_template_of_the_users_is_used_and_must_have_a_place_for_the_transcrip
 
     ask(template="Mine: {transcript}")
     assert api.messages()[0].said == "Mine: \n[user]\nhello"
-    with pytest.raises(TemplateError):
+    with pytest.raises(SettingError):
         ask(template="Mine")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from playbook_db.errors import ModelError, RefusalError, TemplateError
+from playbook_db.errors import ModelError, RefusalError, SettingError
 from playbook_db.llm import risk
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.templates import load_template
@@ -60,5 +60,5 @@ def test_a_refusal_and_a_template_without_its_placeholder_are_errors() -> None:
     """Each says what to do."""
     with pytest.raises(RefusalError):
         _mark(_Model('{"risky": [], "safe": [1]}', is_refused=True))
-    with pytest.raises(TemplateError, match=r"risk.txt lacks \{notes\}"):
+    with pytest.raises(SettingError, match=r"risk.txt lacks \{notes\}"):
         _mark(_Model(""), "Which are risky?")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.errors import NotFoundError, PointRuleError
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
 
@@ -108,7 +108,7 @@ def test_what_can_not_be_merged_or_kept_apart_is_refused(stocked: Project) -> No
 
     for names in (("oth-001", "oth-003"), ("oth-003", "oth-001"), ("oth-003", "oth-404")):
         for decide in (edit.merge_points, edit.keep_apart):
-            with pytest.raises(PointNotFoundError):
+            with pytest.raises(NotFoundError):
                 decide(stocked, *names)
     for decide in (edit.merge_points, edit.keep_apart):
         with pytest.raises(PointRuleError, match="oth-003 was named twice"):

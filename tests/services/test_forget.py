@@ -21,7 +21,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
+from playbook_db.errors import DatabaseError, NotFoundError, PointRuleError
 from playbook_db.services import maintenance
 from playbook_db.services.learning import diagnostics, queue
 from playbook_db.services.playbook import dict_api, edit, forget, import_export, review
@@ -197,7 +197,7 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     """Nothing else is kept from being erased by it, and who comes next tries again."""
 
     def fail(*_: object, **__: object) -> None:
-        raise BackupError("The disk is full. No backup was made.")
+        raise DatabaseError("The disk is full. No backup was made.")
 
     with monkeypatch.context() as patched:
         patched.setattr(database_file, "take", fail)
@@ -460,7 +460,7 @@ def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
 def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
     """No such point is an error, and so is one that was forgotten; what matches nothing makes no revision."""
     edit.add(project, _TEXT)
-    with pytest.raises(PointNotFoundError):
+    with pytest.raises(NotFoundError):
         forget.forget(project, Request(name="oth-002"))
     assert forget.forget(project, Request(pattern=re.compile("nowhere"))).is_nothing
     assert last_revision(project) == 1

@@ -12,7 +12,7 @@ import pytest
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import normalised
-from playbook_db.errors import PlaybookError, TeamError
+from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import joining
@@ -67,7 +67,7 @@ def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
 )  # fmt: skip
 def test_a_name_that_is_a_path_or_a_url_is_refused(name: str) -> None:
     """In one sentence that says what to give; what a token may be in isn't said again."""
-    with pytest.raises(TeamError, match=r"at most 200 printable.* such as github\.com/org/repo with --as") as raised:
+    with pytest.raises(ProjectError, match=r"at most 200 printable.* such as github\.com/org/repo with --as") as raised:
         joining.check_name(name)
 
     assert "t0ken" not in str(raised.value)
@@ -132,18 +132,18 @@ def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dic
     for name, url in remotes.items():
         _git(tmp_path, "remote", "add", name, url)
 
-    with pytest.raises(TeamError, match=r"no git remote called origin.* with --as NAME"):
+    with pytest.raises(ProjectError, match=r"no git remote called origin.* with --as NAME"):
         joining.default_name(str(tmp_path))
 
 
 @pytest.mark.slow
 def test_a_folder_in_no_repository_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor where there is no git at all."""
-    with pytest.raises(TeamError, match="no git remote called origin"):
+    with pytest.raises(ProjectError, match="no git remote called origin"):
         joining.default_name(str(tmp_path))
 
     monkeypatch.setenv("PATH", os.devnull)
-    with pytest.raises(TeamError, match="no git remote called origin"):
+    with pytest.raises(ProjectError, match="no git remote called origin"):
         joining.default_name(str(tmp_path))
 
 

@@ -19,7 +19,7 @@ from filelock import FileLock
 from benchmarks import samples
 from playbook_db import projects, settings
 from playbook_db.domain import playbook_file
-from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
+from playbook_db.errors import DatabaseBusyError, DatabaseError, SchemaError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, find_membership, read_playbook
@@ -288,15 +288,15 @@ def _unindexed(file: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "error", "told"),
     [
-        (lambda file: file.unlink(), BackupError, "There is no backup .*playbook backup --list"),
-        (lambda file: (file.unlink(), file.mkdir()), BackupError, "There is no backup"),
-        (lambda file: file.write_bytes(b""), BackupError, "is not a playbook database"),
-        (lambda file: file.write_text("dear diary " * 999), BackupError, "is damaged or not an SQLite database"),
-        (lambda file: file.write_bytes(file.read_bytes()[:30_000]), BackupError, "is damaged"),
-        (_torn, BackupError, "is damaged"),
-        (_unindexed, BackupError, "is damaged"),
-        (_foreign, BackupError, "is not a playbook database"),
-        (_newer, SchemaTooNewError, "git pull"),
+        (lambda file: file.unlink(), DatabaseError, "There is no backup .*playbook backup --list"),
+        (lambda file: (file.unlink(), file.mkdir()), DatabaseError, "There is no backup"),
+        (lambda file: file.write_bytes(b""), DatabaseError, "is not a playbook database"),
+        (lambda file: file.write_text("dear diary " * 999), DatabaseError, "is damaged or not an SQLite database"),
+        (lambda file: file.write_bytes(file.read_bytes()[:30_000]), DatabaseError, "is damaged"),
+        (_torn, DatabaseError, "is damaged"),
+        (_unindexed, DatabaseError, "is damaged"),
+        (_foreign, DatabaseError, "is not a playbook database"),
+        (_newer, SchemaError, "git pull"),
     ],
     ids=["missing", "folder", "empty", "text", "truncated", "torn", "unindexed", "foreign", "newer"],
 )
@@ -322,7 +322,7 @@ def test_what_is_no_good_backup_is_refused_and_nothing_is_touched(
 
 def test_a_refusal_carries_the_command_that_helps_as_data(url: str, tmp_path: Path) -> None:
     """A page or a program can offer it; a person reads it at the end of the message."""
-    with pytest.raises(BackupError) as refused:
+    with pytest.raises(DatabaseError) as refused:
         _restore(url, str(tmp_path / "none.db"))
 
     assert refused.value.remedy is not None
@@ -335,7 +335,7 @@ def test_the_database_itself_is_no_backup_of_itself(url: str, project: Project) 
     link = Path(project.folder) / "link.db"
     link.symlink_to(project.store.where)
 
-    with pytest.raises(BackupError, match="is the database itself"):
+    with pytest.raises(DatabaseError, match="is the database itself"):
         _restore(url, str(link))
 
 
@@ -427,10 +427,10 @@ def test_without_room_for_the_backup_before_it_nothing_is_replaced(
     edit.add(project, "prefer pathlib")
 
     def fail(*_: object, **__: object) -> None:
-        raise BackupError("no room")
+        raise DatabaseError("no room")
 
     monkeypatch.setattr("playbook_db.store.sqlite.backups.take", fail)
-    with pytest.raises(BackupError, match="no room"):
+    with pytest.raises(DatabaseError, match="no room"):
         _restore(url, taken.path)
 
     assert len(_texts(project)) == 2

@@ -8,7 +8,7 @@ import pytest
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.operations import REST_HARMFUL, cast_votes
 from playbook_db.domain.playbook import Vote
-from playbook_db.errors import PointNotFoundError
+from playbook_db.errors import NotFoundError
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.store.queries import list_queries
@@ -78,9 +78,9 @@ def test_all_are_pinned_or_none(pinned: Project) -> None:
     """A name that isn't there, or has left."""
     edit.retire(pinned, "oth-002")
     for name in ("oth-002", "oth-999"):
-        with pytest.raises(PointNotFoundError):
+        with pytest.raises(NotFoundError):
             edit.pin(pinned, "oth-001", name)
-    with pytest.raises(PointNotFoundError):
+    with pytest.raises(NotFoundError):
         edit.unpin(pinned, "oth-003", "oth-999")
 
     assert _shown(pinned) == ["oth-003", "oth-001"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.errors import PointNotFoundError, PointRuleError
+from playbook_db.errors import NotFoundError, PointRuleError
 from playbook_db.services.playbook import edit, promotion, undo
 from playbook_db.services.project import Project, TeamProject, read_playbook
 from playbook_db.services.reading import history
@@ -159,7 +159,7 @@ def test_a_point_that_left_in_another_way_is_not_promoted(project: Project, own:
     name = voted(project)
     edit.retire(project, name)
 
-    with pytest.raises(PointNotFoundError, match="retired"):
+    with pytest.raises(NotFoundError, match="retired"):
         promotion.promote(project, name, keeps=False)
     with pytest.raises(PointRuleError, match="is in your personal playbook"):
         promotion.promote(project, voted(own), keeps=False)

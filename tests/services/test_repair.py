@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.errors import DatabaseBusyError, DatabaseError, RepairError, SchemaTooNewError
+from playbook_db.errors import DatabaseBusyError, DatabaseError, SchemaError
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
@@ -237,7 +237,7 @@ def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path,
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
-    with pytest.raises(RepairError, match=r"neither a sound backup nor a mirror"):
+    with pytest.raises(DatabaseError, match=r"neither a sound backup nor a mirror"):
         _repair(path)
 
     assert path.read_text() == "dear diary " * 1000
@@ -372,7 +372,7 @@ def test_while_the_worker_is_at_work_nothing_is_repaired(path: Path, monkeypatch
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
     os.makedirs(settings.data_dir(), exist_ok=True)
 
-    with FileLock(settings.worker_lock()), pytest.raises(RepairError, match="The worker used"):
+    with FileLock(settings.worker_lock()), pytest.raises(DatabaseError, match="The worker used"):
         _repair(path)
 
     assert path.read_bytes() == damaged
@@ -390,7 +390,7 @@ def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_pa
     with closing(sqlite3.connect(newer)) as connection:
         connection.executescript("PRAGMA user_version = 99; UPDATE alembic_version SET version_num = '0099'")
 
-    for path, error in ((foreign, RepairError), (newer, SchemaTooNewError)):
+    for path, error in ((foreign, DatabaseError), (newer, SchemaError)):
         before = path.read_bytes()
         with pytest.raises(error):
             _repair(path)

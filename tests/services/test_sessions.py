@@ -7,7 +7,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
-from playbook_db.errors import SessionNotFoundError
+from playbook_db.errors import NotFoundError
 from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
@@ -55,7 +55,7 @@ def test_one_session_is_found_by_its_id(learned: Project) -> None:
     assert (nothing.count, nothing.revisions, nothing.session.calls) == (0, (), 1)
     assert history.session_details(learned, "session-2", most=10, offset=1).revisions == ()
     for other in ("session-", "nobody"):
-        with pytest.raises(SessionNotFoundError):
+        with pytest.raises(NotFoundError):
             history.session_details(learned, other, most=10)
 
 

@@ -23,7 +23,6 @@ from playbook_db.errors import (
     ServerAwayError,
     ServerError,
     SettingError,
-    TeamError,
 )
 from playbook_db.services import maintenance, opening, repair
 from playbook_db.services import project as project_service
@@ -290,7 +289,7 @@ def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
     for other, name in ((AWAY, NAME), (team_url, "another")):
         with (
             ann.own() as own,
-            pytest.raises(TeamError, match=r"has joined a team already.*playbook team leave"),
+            pytest.raises(ProjectError, match=r"has joined a team already.*playbook team leave"),
             joining.joining(own, other, name),
         ):
             pass
@@ -320,7 +319,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
         owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
     stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
 
-    with pytest.raises(TeamError, match=r"has no tables yet.*playbook --db URL db upgrade"):
+    with pytest.raises(ProjectError, match=r"has no tables yet.*playbook --db URL db upgrade"):
         ann.join(stranger)
     with ann.own() as own, joining.joining(own, _text(empty), NAME) as begun:
         assert begun.preview().made_tables
@@ -367,7 +366,7 @@ def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, team
     """Hooks couldn't read it."""
     with (
         open_store(team_url) as store,
-        pytest.raises(TeamError, match="which hooks can't read"),
+        pytest.raises(ProjectError, match="which hooks can't read"),
         joining.joining(Project.in_folder(store, str(ann.folder)), team_url, NAME),
     ):
         pass
@@ -416,7 +415,7 @@ def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_
     assert _own_points(ann) == [("use uv", 1)]
     assert import_export.export_playbook(shared) == before
     assert not list((ann.home / ".claude" / "playbook" / "teams").iterdir())
-    with ann.own() as own, pytest.raises(TeamError, match=r"has joined no team.*playbook team join URL"):
+    with ann.own() as own, pytest.raises(ProjectError, match=r"has joined no team.*playbook team join URL"):
         team.leave(own)
 
 
@@ -466,7 +465,7 @@ def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None
     _lose(ann)
 
     with ann.own() as own:
-        with pytest.raises(TeamError, match=r"Nothing was changed\. .*playbook team leave --no-copy"):
+        with pytest.raises(ProjectError, match=r"Nothing was changed\. .*playbook team leave --no-copy"):
             team.leave(own)
         assert find_membership(own) is not None
         team.leave(own, takes_copy=False)

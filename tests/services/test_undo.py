@@ -15,15 +15,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.errors import (
-    PlaybookChangedError,
-    PlaybookError,
-    PointNotFoundError,
-    PointRuleError,
-    RevisionNotFoundError,
-    UndoCollisionError,
-    UndoError,
-)
+from playbook_db.errors import ChangedError, NotFoundError, PlaybookError, PointRuleError, UndoCollisionError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook import undo as undo_service
@@ -92,7 +84,7 @@ def do(project: Project, step: str, what: Any) -> None:
         "prune": lambda: edit.prune(project),
         "undo": lambda: undo(project, RevisionRange(what, what)),
     }
-    with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
+    with suppress(PointRuleError, NotFoundError, PointRuleError, NotFoundError):
         deeds[step]()
 
 
@@ -179,7 +171,7 @@ def test_who_decides_on_another_state_is_refused(project: Project) -> None:
         lambda was: undo(project, RevisionRange(2, 2), prefer="theirs", was=was),
         lambda was: undo_service.undo_session(project, "nobody", was=was),
     ):
-        with pytest.raises(PlaybookChangedError, match="changed meanwhile, in revision 3"):
+        with pytest.raises(ChangedError, match="changed meanwhile, in revision 3"):
             undone(2)
         assert (now(project), last(project)) == (before, 3)
     undo(project, RevisionRange(2, 2), prefer="theirs", was=3)
@@ -197,10 +189,10 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
 
     assert (again.result.revision, again.message) == (None, None)
     assert again.result.notes == ["revision 2 was undone already; to redo: playbook undo 5"]
-    with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was undone already, in revision 5"):
+    with pytest.raises(PointRuleError, match="Of revisions 2 to 3, revision 2 was undone already, in revision 5"):
         undo(project, RevisionRange(2, 3))
     undo(project, RevisionRange(3, 4))
-    with pytest.raises(UndoError, match="Of revisions 1 to 3, revision 3 was undone already, in revision 6"):
+    with pytest.raises(PointRuleError, match="Of revisions 1 to 3, revision 3 was undone already, in revision 6"):
         undo(project, RevisionRange(1, 3))
     undo(project, RevisionRange(6, 6))
     assert now(project).by_name["oth-001"].helpful == 2
@@ -220,7 +212,7 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     undo(project, RevisionRange(2, 2))
 
     told = "revision 4 would undo revisions 2 to 3 again. But revision 2 was undone since, in revision 6"
-    with pytest.raises(UndoError, match=f"With revision 5 undone, {told}. First redo that with: playbook undo 6"):
+    with pytest.raises(PointRuleError, match=f"With revision 5 undone, {told}. First redo that with: playbook undo 6"):
         undo(project, RevisionRange(5, 5))
     assert read_playbook(project).by_name["oth-001"].helpful == 1
 
@@ -232,12 +224,12 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
 
 def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
     """The empty playbook, revision 0, a number too high."""
-    with pytest.raises(UndoError, match="no revisions yet"):
+    with pytest.raises(PointRuleError, match="no revisions yet"):
         undo(project)
     edit.add(project, "use ruff")
-    with pytest.raises(UndoError, match="Revision 0 is the empty playbook"):
+    with pytest.raises(PointRuleError, match="Revision 0 is the empty playbook"):
         undo(project, RevisionRange(0, 1))
-    with pytest.raises(RevisionNotFoundError, match="no revision 2"):
+    with pytest.raises(NotFoundError, match="no revision 2"):
         undo(project, RevisionRange(1, 2))
 
 
@@ -324,7 +316,7 @@ def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
     ):
         with pytest.raises(PointRuleError, match=problem):
             restore_as_of(project, name, moment)
-    with pytest.raises(PointNotFoundError, match="Did you mean oth-00"):
+    with pytest.raises(NotFoundError, match="Did you mean oth-00"):
         restore_as_of(project, "oth-003", "2")
 
 

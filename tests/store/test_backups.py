@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.errors import BackupError, DamagedError
+from playbook_db.errors import DamagedError, DatabaseError
 from playbook_db.services.playbook import edit, forget
 from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project
@@ -134,7 +134,7 @@ def test_nothing_is_overwritten_and_nothing_half_done_is_left(
     (place / "link.db").symlink_to(place / "nowhere")
     before = sorted(os.listdir(place))
 
-    with pytest.raises(BackupError, match=told):
+    with pytest.raises(DatabaseError, match=told):
         take_to(path, str(place / target))
 
     assert sorted(os.listdir(place)) == before
@@ -148,7 +148,7 @@ def test_a_disk_without_room_is_told_and_leaves_nothing(path: str, tmp_path: Pat
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, was[1]))
     try:
-        with pytest.raises(BackupError, match=r"playbook.db can't be copied: .*No backup was made"):
+        with pytest.raises(DatabaseError, match=r"playbook.db can't be copied: .*No backup was made"):
             take_to(path, str(place / "full.db"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)

@@ -12,15 +12,7 @@ import pytest
 
 import playbook_db
 from playbook_db import settings
-from playbook_db.errors import (
-    BackupError,
-    DamagedError,
-    DatabaseBusyError,
-    DatabaseError,
-    MissingExtraError,
-    OtherProgramError,
-    SettingError,
-)
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SettingError
 from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
@@ -88,7 +80,7 @@ def test_a_driver_that_is_missing_is_told_with_what_brings_it(monkeypatch: pytes
     """Who keeps playbooks in a file need not have it."""
     monkeypatch.setattr(urls, "find_spec", lambda _: None)
 
-    with pytest.raises(MissingExtraError, match=r"^A database on PostgreSQL needs psycopg, .*'\.\[postgres\]'") as told:
+    with pytest.raises(SettingError, match=r"^A database on PostgreSQL needs psycopg, .*'\.\[postgres\]'") as told:
         dialect_for("postgresql://me:secret@host/db")
 
     assert "secret" not in str(told.value)
@@ -156,8 +148,12 @@ def _raise(error: BaseException) -> None:
         (_locked, DatabaseBusyError, "stayed locked by another process"),
         (lambda path: _statement(path, "SELECT * FROM points"), DamagedError, "no such table: points"),
         (lambda _: _raise(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid")), DamagedError, "is damaged"),
-        (lambda _: _raise(OSError(28, "No space left on device")), BackupError, "X can't be copied: No space left"),
-        (lambda path: _statement(path, "ATTACH 'file:/no/where' AS x"), BackupError, r"X can't be copied: .* Sorry\."),
+        (lambda _: _raise(OSError(28, "No space left on device")), DatabaseError, "X can't be copied: No space left"),
+        (
+            lambda path: _statement(path, "ATTACH 'file:/no/where' AS x"),
+            DatabaseError,
+            r"X can't be copied: .* Sorry\.",
+        ),
     ],
 )
 def test_errors_of_the_driver_become_ours(
@@ -166,7 +162,7 @@ def test_errors_of_the_driver_become_ours(
     """Each says what happened, to what, and how things stand."""
     path = tmp_path / "x.db"
     _make(path)
-    explained = files.explained("X", "can't be copied", kind=BackupError, end="Sorry.", of_files=True)
+    explained = files.explained("X", "can't be copied", end="Sorry.", of_files=True)
 
     with pytest.raises(kind, match=text), explained:
         fail(path)

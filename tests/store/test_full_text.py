@@ -20,14 +20,7 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file, search_words
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.errors import (
-    DamagedError,
-    DatabaseError,
-    PointNotFoundError,
-    PointRuleError,
-    RevisionNotFoundError,
-    UndoError,
-)
+from playbook_db.errors import DamagedError, DatabaseError, NotFoundError, PointRuleError
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.playbook.forget import Request, forget
@@ -83,7 +76,7 @@ def _do(project: Project, what: str, of: Any) -> None:
         "go back": lambda: undo.go_back(project, str(of)),
         "by hand": lambda: _reword_by_hand(project, *of),
     }
-    with suppress(PointRuleError, PointNotFoundError, UndoError, RevisionNotFoundError):
+    with suppress(PointRuleError, NotFoundError, PointRuleError, NotFoundError):
         deeds[what]()
 
 

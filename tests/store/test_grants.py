@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
-from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
+from playbook_db.errors import DatabaseError, SchemaError, ServerError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
@@ -297,7 +297,7 @@ def test_who_has_no_part_in_the_owner_s_role_can_not_migrate(owned: URL) -> None
     assert "belong to the_owner; no other user may migrate them" in str(error.value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "SCHEMA", SCHEMA + 1)
-        with pytest.raises(SchemaTooOldError, match="Its owner backs it up"):
+        with pytest.raises(SchemaError, match="Its owner backs it up"):
             open_store(str(owned.set(username="ann")))
 
 

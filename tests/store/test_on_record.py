@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from playbook_db.errors import RepairError, ServerError
+from playbook_db.errors import DatabaseError, ServerError
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
@@ -202,7 +202,7 @@ def test_what_no_history_puts_right_is_told(fresh: str, shell: Shell) -> None:
     """Nothing is called well that isn't."""
     _run(shell, "SET LOCAL session_replication_role = replica", "UPDATE revisions SET number = 9 WHERE number = 2")
 
-    with pytest.raises(RepairError, match=r"don't go from 1 to 2, but from 1 to 9\. No history can repair that"):
+    with pytest.raises(DatabaseError, match=r"don't go from 1 to 2, but from 1 to 9\. No history can repair that"):
         repair.repair(fresh, folder="")
 
 

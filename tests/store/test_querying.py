@@ -13,16 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.errors import (
-    DamagedError,
-    DatabaseError,
-    PlaybookError,
-    QueryError,
-    QueryRefusedError,
-    QueryTimeoutError,
-    SchemaTooNewError,
-    SchemaTooOldError,
-)
+from playbook_db.errors import ArgumentError, DamagedError, DatabaseError, PlaybookError, SchemaError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate, user_sql
@@ -158,7 +149,7 @@ def test_what_would_do_more_than_read_is_refused_and_leaves_no_trace(url: str, s
     """No row, no schema, no setting, no file beside is changed or made, by whatever statement."""
     before = everything(url)
 
-    with pytest.raises(QueryRefusedError, match="only reads"):
+    with pytest.raises(ArgumentError, match="only reads"):
         ask(url, statement)
 
     assert everything(url) == before
@@ -170,7 +161,7 @@ def test_what_is_no_single_statement_that_can_run_is_explained_and_leaves_no_tra
     """Several statements at once, functions of the shell, half a statement: the error is told, nothing happens."""
     before = everything(url)
 
-    with pytest.raises(QueryError):
+    with pytest.raises(ArgumentError, match=r"docs/sql\.md"):
         ask(url, statement)
 
     assert everything(url) == before
@@ -281,7 +272,7 @@ def test_question_that_would_never_end_is_ended(url: str) -> None:
         with user_sql.ask(url, endless, project_key="", timeout_s=0.2) as answer:
             found.extend(number for (number,) in answer.rows)
 
-    with pytest.raises(QueryTimeoutError, match=r"0\.2 s"):
+    with pytest.raises(ArgumentError, match=r"0\.2 s"):
         read()
 
     assert found == [0]  # the driver looks a row ahead
@@ -294,7 +285,7 @@ def test_question_of_few_long_steps_is_ended_too(url: str) -> None:
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100)"
     long = f"{numbers} SELECT sum(length(printf('%.*c', 20000000 + i % 2, 'x'))) FROM n"
 
-    with pytest.raises(QueryTimeoutError), user_sql.ask(url, long, project_key="", timeout_s=0.2):
+    with pytest.raises(ArgumentError, match="took longer"), user_sql.ask(url, long, project_key="", timeout_s=0.2):
         pass
 
 
@@ -371,13 +362,13 @@ def test_text_that_is_no_utf_8_is_shown_as_far_as_it_is(url: str) -> None:
 
 def test_unknown_table_is_told_with_the_views_there_are(url: str) -> None:
     """Who guesses a name sees the names."""
-    with pytest.raises(QueryError, match=r"no such table: points\. The views are: .*live_key_points.*vote_log"):
+    with pytest.raises(ArgumentError, match=r"no such table: points\. The views are: .*live_key_points.*vote_log"):
         ask(url, "SELECT * FROM points")
 
 
 def test_unknown_column_is_told_with_where_columns_are_described(url: str) -> None:
     """Which column it was, and where to look."""
-    with pytest.raises(QueryError, match=r"no such column: txt\..*docs/sql\.md"):
+    with pytest.raises(ArgumentError, match=r"no such column: txt\..*docs/sql\.md"):
         ask(url, "SELECT txt FROM history")
 
 
@@ -386,7 +377,7 @@ def _at_schema(url: str, number: int) -> None:
         connection.execute(f"PRAGMA user_version = {number}")
 
 
-@pytest.mark.parametrize(("known", "error"), [(7, SchemaTooOldError), (1, SchemaTooNewError)])
+@pytest.mark.parametrize(("known", "error"), [(7, SchemaError), (1, SchemaError)])
 def test_database_of_another_schema_is_told_and_not_migrated(
     url: str, known: int, error: type[PlaybookError], monkeypatch: pytest.MonkeyPatch
 ) -> None:

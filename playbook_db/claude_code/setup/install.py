@@ -228,7 +228,7 @@ def interpreter() -> str:
 
 def hooks_folder() -> str:
     """Return the folder of the hooks, in the installed package or else in the repository."""
-    return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks", error=InstallError))
+    return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks"))
 
 
 def find_backups(path: str) -> list[str]:

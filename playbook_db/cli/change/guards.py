@@ -4,12 +4,11 @@ from dataclasses import asdict, astuple
 
 import click
 
-from playbook_db.cli.context import as_json, opened, project_folder
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, opened, project_folder
 from playbook_db.cli.output import one_line, print_answer, print_table
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 @click.option("--on", "pattern", metavar="PATTERN", help="The calls to guard, such as 'Bash(git push *)'.")
 @click.option("--ask/--deny", "asks", default=True, help="Ask you first, or refuse the call (default: --ask).")
@@ -46,7 +45,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool) -> Non
     print_answer(one_line(f"{chosen}, from now on ({path})"), settings=path, **asdict(chosen))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
 def unguard(names: tuple[str, ...]) -> None:

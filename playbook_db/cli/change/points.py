@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, read_input
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, dry_run_option, is_interactive, notify, opened, read_input
 from playbook_db.cli.output import (
     busy,
     one_line,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.repository import RevisionResult
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("text")
 @click.option("--section", metavar="S", help="Its section: pat, mis, pref, ctx, oth, or the full name (default: oth).")
 @as_json
@@ -40,7 +39,7 @@ def add(text: str, section: str | None) -> None:
         print_done(edit.add(project, text, section=section))
 
 
-@cli.command("edit")
+@click.command("edit", cls=Command)
 @click.argument("name")
 @click.option("--text", help="The new text.")
 @click.option("--section", metavar="S", help="Move it to this section.")
@@ -68,7 +67,7 @@ def edit_point(name: str, text: str | None, section: str | None) -> None:
         print_done(edit.edit(project, name, text=text, section=section, was=was))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
 def pin(names: tuple[str, ...]) -> None:
@@ -84,7 +83,7 @@ def pin(names: tuple[str, ...]) -> None:
         _print_pinned(project, names, is_pinned=True)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @as_json
 def unpin(names: tuple[str, ...]) -> None:
@@ -103,7 +102,7 @@ def _print_pinned(project: "Project", names: tuple[str, ...], *, is_pinned: bool
     print_answer(text, project=project.key, names=names, pinned=is_pinned)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
@@ -119,7 +118,7 @@ def retire(names: tuple[str, ...], reason: str | None) -> None:
         print_done(edit.retire(project, *names, reason=reason))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1)
 @click.argument("tag", metavar="TAG", type=click.Choice(["helpful", "harmful", "neutral"]))
 @as_json
@@ -136,7 +135,7 @@ def vote(names: tuple[str, ...], tag: str) -> None:
         print_done(edit.vote(project, names[0], tag, *names[1:]))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("file")
 @dry_run_option
 @as_json
@@ -172,7 +171,7 @@ def apply(file: str, dry_run: bool) -> None:
             raise click.exceptions.Exit(1)
 
 
-@cli.command()
+@click.command(cls=Command)
 @dry_run_option
 @as_json
 def prune(dry_run: bool) -> None:
@@ -191,7 +190,7 @@ def prune(dry_run: bool) -> None:
         print_done(revised, dry_run=dry_run)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name")
 @click.option(
     "--keep/--retire", "keeps", default=None, help="Keep the point here or retire it (default: keep in a team)."
@@ -212,7 +211,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool) -> None:
         _print_move(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name")
 @click.option("--keep/--retire", "keeps", default=False, help="Keep the personal point or retire it (default: retire).")
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
@@ -279,7 +278,7 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
     return lists[0], lists[1]
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--merge", nargs=2, metavar="NAME OTHER", help="Retire OTHER; NAME gets its votes.")
 @click.option("--apart", nargs=2, metavar="NAME OTHER", help="Keep both; stop listing the pair.")
 @click.option(

@@ -8,7 +8,6 @@ import click
 
 from playbook_db import settings
 from playbook_db.cli.context import Command, as_json, notify, opened, source_of
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
     evidence_line,
@@ -55,7 +54,7 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
         yield word
 
 
-@cli.command(cls=_ReviewCommand)
+@click.command(cls=_ReviewCommand)
 @click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Accept proposals, all in one revision.")
 @click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject proposals; they don't come again.")
 @as_json

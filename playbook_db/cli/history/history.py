@@ -11,6 +11,7 @@ import click
 
 from playbook_db import settings
 from playbook_db.cli.context import (
+    Command,
     as_json,
     dry_run_option,
     is_interactive,
@@ -20,7 +21,6 @@ from playbook_db.cli.context import (
     read_input,
     source_of,
 )
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     beside,
     one_line,
@@ -34,7 +34,7 @@ from playbook_db.cli.output import (
     write_text,
 )
 from playbook_db.domain import times
-from playbook_db.errors import MomentError, Remedy, SettingError
+from playbook_db.errors import Remedy, SettingError, not_a_moment
 from playbook_db.services import records
 from playbook_db.services.playbook import forget_lines
 from playbook_db.store.queries.list_queries import SOURCES
@@ -52,19 +52,19 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None, *, or_file: bool = False) -> str | None:
-    """Return *value*. Raises MomentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
+    """Return *value*. Raises ArgumentError if it is neither a revision nor a time (nor, with *or_file*, a file)."""
     if not value and isinstance(param, click.Option):
         return None  # an empty variable of a script
     if value is None or _is_when(value) or (or_file and (value == "-" or os.path.exists(value))):
         return value
-    raise MomentError(value, times.EXAMPLES, or_file=or_file)
+    raise not_a_moment(value, times.EXAMPLES, or_file=or_file)
 
 
 def _is_when(text: str) -> bool:
     return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 @click.option("--session", metavar="S", help="Only revisions of this session: its id, or the beginning of it.")
 @click.option("--since", metavar="REV|TIME", callback=_moment, help="From this revision or time on.")
@@ -112,7 +112,7 @@ def log(**options: Any) -> None:
     command_reads.log(source, {**options, "limit": limit}, show, most=history_view.MOST_LINES)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("when", metavar="REV|TIME", callback=_moment)
 @click.option("--json", "as_json", is_flag=True, help="Print the earlier playbook as `playbook export` does.")
 @click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as text for a prompt.")
@@ -143,7 +143,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None) -> None:
             notify([f"the playbook had no key points at {when}"])
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("before", metavar="A", callback=partial(_moment, or_file=True))
 @click.argument("after", metavar="[B]", default="now", callback=partial(_moment, or_file=True))
 @as_json
@@ -180,7 +180,7 @@ def _side(project: "Project", text: str) -> "SourcedPlaybook":
     return history.SourcedPlaybook(file=name, reading=playbook_file.decode(read_input(text), source=name))
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("revisions", metavar="[REV | A..B]", required=False)
 @click.option(
     "--session", metavar="S", help="Undo all that was learned from this session: its id, or the beginning of it."
@@ -220,7 +220,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
             say(f"nothing is left to undo from session {one_line(session)}")
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--at", "moment", metavar="REV|TIME", help="Restore the point as it was then; without NAME, the whole playbook."
@@ -270,7 +270,7 @@ def _print_undone(undone: "UndoResult", *, dry_run: bool) -> None:
         notify([f"`playbook{of_user()} undo {revised.revision}` brings it back"])
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 @click.option("--match", "pattern", metavar="REGEX", help="Erase whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match, erase the matches in the playbooks of all projects.")

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened, playbook_here, source_of
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import (
+    Command,
+    as_json,
+    database_and_folder,
+    notify,
+    of_user,
+    opened,
+    playbook_here,
+    source_of,
+)
 from playbook_db.cli.output import (
     IGNORED,
     beside,
@@ -44,7 +52,7 @@ _ORDERS = ("votes", "age", "used", "ignored")
 _INDENT = "    "
 
 
-@cli.command("list")
+@click.command("list", cls=Command)
 @click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
 @click.option("--sort", "order", type=click.Choice(_ORDERS), help="Sort by this, not by section.")
@@ -133,7 +141,7 @@ def _ordered(
     return sorted(points, key=keys[order], reverse=True) if order else points
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("name", metavar="NAME|REV")
 @as_json
 def show(name: str) -> None:
@@ -188,7 +196,7 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
         yield "".join(f"{beside(head, line, len(head))}\n" for line in lines)
 
 
-@cli.command()
+@click.command(cls=Command)
 @as_json
 def render() -> None:
     """Print the text that goes into a prompt.
@@ -202,7 +210,7 @@ def render() -> None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")  # unchanged: click would strip escapes
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True)
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=10, help="Only the first N (default: 10)."

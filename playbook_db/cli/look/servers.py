@@ -5,13 +5,20 @@ import sys
 
 import click
 
-from playbook_db.cli.context import database_and_folder, database_url, named_project, needing, notify, project_folder
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import (
+    Command,
+    database_and_folder,
+    database_url,
+    named_project,
+    needing,
+    notify,
+    project_folder,
+)
 from playbook_db.cli.output import readable
 from playbook_db.errors import PlaybookError
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port (default: any free one).")
 @click.option("--no-open", is_flag=True, help="Only print the address; don't open a browser.")
 def web(port: int, no_open: bool) -> None:
@@ -38,7 +45,7 @@ def web(port: int, no_open: bool) -> None:
     serve.serve(url, folder, port=port, opened=opened)
 
 
-@cli.command()
+@click.command(cls=Command)
 def mcp() -> None:
     """Run the MCP server for a coding agent.
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, opened
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, opened
 from playbook_db.cli.output import KINDS, beside, count_of, one_line, print_json, wants_json
 from playbook_db.domain.playbook import NOTE
 from playbook_db.domain.times import local
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.store.queries.log_queries import SkippedOperation
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.argument("session", metavar="ID")
 @as_json
 def session(session: str) -> None:

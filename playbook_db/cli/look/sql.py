@@ -10,7 +10,6 @@ import click
 
 from playbook_db import settings
 from playbook_db.cli.context import Command, as_json, database_url, is_users_own, notify, project_folder, read_input
-from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     beside,
     one_line,
@@ -41,7 +40,7 @@ class _SqlCommand(Command):
         return super().parse_args(ctx, [*others, "--", *queries] if queries else args)
 
 
-@cli.command(cls=_SqlCommand)
+@click.command(cls=_SqlCommand)
 @click.argument("query", required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV (RFC 4180).")
 @click.option("--line", "by_line", is_flag=True, help="Print each value on a line of its own.")

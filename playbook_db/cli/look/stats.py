@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, opened
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, opened
 from playbook_db.cli.output import (
     beside,
     count_of,
@@ -31,7 +30,7 @@ _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line without a terminal
 
 
-@cli.command()
+@click.command(cls=Command)
 @as_json
 def stats() -> None:
     """Show statistics on points, votes, learning and cost.

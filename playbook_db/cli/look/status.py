@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, project_folder
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, database_and_folder, project_folder
 from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, wants_json
 from playbook_db.cli.overview import waiting_in_words
 from playbook_db.domain.times import ago, local
@@ -23,7 +22,7 @@ _CURRENT = "kept up to date"
 MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("--short", is_flag=True, help="Print one line, such as for Claude Code's status line.")
 @as_json
 def status(short: bool) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from playbook_db import projects
-from playbook_db.cli.context import as_json, database_url, notify, opened, project_folder, read_input
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Command, as_json, database_url, notify, opened, project_folder, read_input
 from playbook_db.cli.output import (
     busy,
     count_of,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook_file import Layout
 
 
-@cli.command("import")
+@click.command("import", cls=Command)
 @click.argument("file")
 @click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; retire points that aren't in it.")
 @click.option("--restore", is_flag=True, help="Bring back points of FILE that were retired here.")
@@ -107,7 +106,7 @@ def _propose_notes(file: str) -> None:
     print_answer(text, project=project.key, proposed=numbers, known=known, left_out=lines)
 
 
-@cli.command()
+@click.command(cls=Command)
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 @click.option("--extra", is_flag=True, help="Include the keys of imported entries that playbook doesn't use.")
@@ -130,7 +129,7 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
     write_text(text, output)
 
 
-@cli.command("merge-driver")
+@click.command("merge-driver", cls=Command)
 @click.argument("base", metavar="BASE")
 @click.argument("ours", metavar="OURS")
 @click.argument("theirs", metavar="THEIRS")
@@ -163,7 +162,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
     notify(f"{shown}: {note}" for note in notes)
 
 
-@cli.command("textconv")
+@click.command("textconv", cls=Command)
 @click.argument("file", metavar="FILE")
 def textconv(file: str) -> None:
     """Print a playbook file as lines to compare; git runs this.

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, is_interactive, notify, opened
-from playbook_db.cli.main import cli
+from playbook_db.cli.context import Group, as_json, is_interactive, notify, opened
 from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say, wants_json
 from playbook_db.domain.times import ago, local
-from playbook_db.errors import Remedy, TeamError
+from playbook_db.errors import ProjectError, Remedy
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from playbook_db.services.sharing.team import TeamStatus
 
 
-@cli.group()
+@click.group(cls=Group)
 def team() -> None:
     """Share this project's playbook through a team's database."""
 
@@ -40,7 +39,7 @@ def join(url: str, name: str | None, yes: bool) -> None:
     from playbook_db.services.sharing import joining as service
 
     if settings.session():
-        raise TeamError(
+        raise ProjectError(
             "Joining a team sends data to a server, which can't be undone. So it doesn't work inside a session of "
             "Claude Code. Nothing was changed.",
             Remedy("Run it in your own terminal: {} URL", ("team", "join")),
@@ -68,7 +67,7 @@ def _ask_for_password(where: str) -> str:
 
 
 def _agree(invitation: "Invitation", *, yes: bool) -> None:
-    """Show the points that joining would add, and raise TeamError unless the user agrees."""
+    """Show the points that joining would add, and raise ProjectError unless the user agrees."""
     if invitation.made_tables:
         notify([f"{invitation.where} was empty; its tables were created, and belong to the user in the URL"])
     playbook = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
@@ -87,12 +86,12 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     if yes:
         return
     if not is_interactive():
-        raise TeamError(
+        raise ProjectError(
             "Nothing was added, and the project hasn't joined. There is no terminal to ask on. To add these points, "
             "which all members will then see, pass --yes."
         )
     if not click.confirm("Add them? All members will see them.", err=True):
-        raise TeamError("Nothing was added, and the project hasn't joined.")
+        raise ProjectError("Nothing was added, and the project hasn't joined.")
 
 
 def _brings(invitation: "Invitation") -> str:

@@ -15,7 +15,7 @@ from playbook_db import projects, settings
 from playbook_db.domain.operations import PRUNE_MIN_HARMFUL, unknown_sections
 from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
-from playbook_db.errors import DiagnosticsError, GitError
+from playbook_db.errors import GitError, PlaybookError
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Exchange
@@ -53,11 +53,11 @@ def is_flag_brought(folder: str) -> bool:
 
 def save(folder: str, content: str, name: str) -> str:
     """Write *content* to a new file that only its owner can read, named after the time and *name*. Return its path.
-    Raises DiagnosticsError if it can't be written, or if the folder is a symbolic link that leaves the project."""
+    Raises PlaybookError if it can't be written, or if the folder is a symbolic link that leaves the project."""
     target = os.path.join(folder, ".claude", "diagnostic")
     root = os.path.realpath(folder)
     if os.path.commonpath([os.path.realpath(target), root]) != root:
-        raise DiagnosticsError(f"{target} links outside the project. Nothing was written; put a plain folder there.")
+        raise PlaybookError(f"{target} links outside the project. Nothing was written; put a plain folder there.")
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
     path = os.path.join(target, f"{stamp}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.txt")
     try:
@@ -69,7 +69,7 @@ def save(folder: str, content: str, name: str) -> str:
         for surplus in ours[: -settings.MAX_DIAGNOSTIC_FILES]:
             os.unlink(os.path.join(target, surplus))
     except OSError as error:
-        raise DiagnosticsError(f"{path} can't be written: {error.strerror}.") from error
+        raise PlaybookError(f"{path} can't be written: {error.strerror}.") from error
     return path
 
 
@@ -114,5 +114,5 @@ def exchanges(folder: str | None, role: str, exchanged: Iterable["Exchange"], re
 
 def _report(folder: str | None, lines: list[str], title: str, name: str) -> None:
     if lines and folder is not None and is_on(folder):
-        with contextlib.suppress(DiagnosticsError):  # a report that fails must not fail the work
+        with contextlib.suppress(PlaybookError):  # a report that fails must not fail the work
             save(folder, "\n".join([title, *lines]), name)

@@ -8,7 +8,7 @@ from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.merging.undo import restore_state
 from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
 from playbook_db.domain.sections import OTHERS, section_named
-from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
+from playbook_db.errors import ChangedError, PointRuleError, point_not_found
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
@@ -41,7 +41,7 @@ def edit(
     was: str | None = None,
     was_in: str | None = None,
 ) -> RevisionResult:
-    """Change a point's text, section or both. Its name and counters stay. Raises PointChangedError if its text isn't
+    """Change a point's text, section or both. Its name and counters stay. Raises ChangedError if its text isn't
     *was*, or its section isn't *was_in*: the values that the user saw."""
     chosen = section_named(section) if section is not None else None
     text = None if text is None else usable(text)
@@ -50,7 +50,7 @@ def edit(
         _require_same(point, was, f"; your text was: {text}" if text else ".")
         if was_in is not None and point.section != section_named(was_in):
             change = f"moved to {point.section} meanwhile. Nothing was changed."
-            raise PointChangedError(name, change)
+            raise ChangedError(f"{name} was {change}")
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
@@ -59,7 +59,7 @@ def edit(
 
 @retry_on_conflict
 def retire(project: Project, *names: str, reason: str | None = None, was: str | None = None) -> RevisionResult:
-    """Retire the points *names*, all or none. They can be restored. Raises PointChangedError if a text isn't *was*."""
+    """Retire the points *names*, all or none. They can be restored. Raises ChangedError if a text isn't *was*."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             _require_same(live_point(book, name), was)
@@ -81,7 +81,7 @@ def restore(project: Project, *names: str) -> RevisionResult:
 
 @retry_on_conflict
 def vote(project: Project, name: str, tag: str, *others: str, was: str | None = None) -> RevisionResult:
-    """Record a person's vote on one or more points. `neutral` is stored but not counted. Raises PointChangedError if a
+    """Record a person's vote on one or more points. `neutral` is stored but not counted. Raises ChangedError if a
     text isn't *was*."""
     names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:
@@ -150,13 +150,13 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
 
 
 def find(project: Project, name: str) -> PointRecord:
-    """Return the point *name*, live or retired. Raises PointNotFoundError."""
+    """Return the point *name*, live or retired. Raises NotFoundError."""
     with project.store.read(project.key) as book:
         return list_queries.require_point(book, name)
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
-    """Return the retired point *name*. Raises PointNotFoundError, and PointRuleError if the point was forgotten."""
+    """Return the retired point *name*. Raises NotFoundError, and PointRuleError if the point was forgotten."""
     retired = book.retired_point(name)
     if retired is None:
         raise list_queries.no_such_point(book, name)
@@ -166,7 +166,7 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
 
 
 def find_live(project: Project, name: str) -> KeyPoint:
-    """Return the live point *name*. Raises PointNotFoundError."""
+    """Return the live point *name*. Raises NotFoundError."""
     with project.store.read(project.key) as book:
         return live_point(book, name)
 
@@ -180,7 +180,7 @@ def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoi
 
 @retry_on_conflict
 def merge_points(project: Project, name: str, duplicate: str) -> RevisionResult:
-    """Retire the point *duplicate*, and give its votes to the point *name*. Raises PointNotFoundError."""
+    """Retire the point *duplicate*, and give its votes to the point *name*. Raises NotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, duplicate)
         duplicates.fold_into(book.draft, name, duplicate)
@@ -190,7 +190,7 @@ def merge_points(project: Project, name: str, duplicate: str) -> RevisionResult:
 @retry_on_conflict
 def keep_apart(project: Project, name: str, other: str) -> None:
     """Record that two points are not duplicates, until one is reworded. There is no revision and no undo. Raises
-    PointNotFoundError."""
+    NotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, other)
         book.keep_apart([(name, other)])
@@ -204,18 +204,18 @@ def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
-    """Return the live point *name* as *book* has it. Raises PointNotFoundError."""
+    """Return the live point *name* as *book* has it. Raises NotFoundError."""
     if name in book.draft:
         return book.draft[name]
     if book.retired_point(name) is not None:
-        raise PointNotFoundError(name, retired=True)
+        raise point_not_found(name, retired=True)
     raise list_queries.no_such_point(book, name)
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError if *was* is given and *point* has another text. The error's message ends with *more*."""
+    """Raise ChangedError if *was* is given and *point* has another text. The error's message ends with *more*."""
     if was is not None and point.text != was:
-        raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
+        raise ChangedError(f"{point.name} was reworded meanwhile. Nothing was changed{more}")
 
 
 def usable(text: str) -> str:

@@ -99,7 +99,7 @@ class Forgotten:
 
 
 def preview(project: Project, request: Request) -> Forgotten:
-    """Plan `forget` without writing anything. Raises PointNotFoundError, PointRuleError."""
+    """Plan `forget` without writing anything. Raises NotFoundError, PointRuleError."""
     work = _Work(project, request, _plan_all(project, request))
     files = work.erase(work.our_files(), dry_run=True)
     holding = tuple(work.backups_holding())
@@ -111,7 +111,7 @@ def preview(project: Project, request: Request) -> Forgotten:
 
 
 def forget(project: Project, request: Request) -> Forgotten:
-    """Erase the texts of *request* for good, and update the mirrors. Raises PointNotFoundError, PointRuleError."""
+    """Erase the texts of *request* for good, and update the mirrors. Raises NotFoundError, PointRuleError."""
     try:
         work = _Work(project, request, _plan_all(project, request))
     except PointRuleError:  # it was forgotten already, by a command that may have been killed
@@ -183,7 +183,7 @@ def _forget_text(own: Project, text: str) -> None:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """Plan an erasure for each playbook that *request* concerns. An erasure may be empty. Raises PointNotFoundError,
+    """Plan an erasure for each playbook that *request* concerns. An erasure may be empty. Raises NotFoundError,
     and PointRuleError if the point was forgotten already."""
     retired = None if request.name is None else edit.find(project, request.name).retired
     if retired is not None and retired.is_forgotten:

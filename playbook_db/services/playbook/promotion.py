@@ -11,7 +11,7 @@ from playbook_db import settings
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import KeyPoint, normalised
 from playbook_db.domain.sections import is_users_name
-from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
+from playbook_db.errors import PointRuleError, Remedy, point_not_found
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
@@ -37,7 +37,7 @@ class Move:
 
 def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
     """Copy the point *name* of *project* into the personal playbook. Retire it in the project unless *keeps* is set.
-    Raises PointNotFoundError, PointRuleError."""
+    Raises NotFoundError, PointRuleError."""
     if is_users_name(name):
         text = f"{name} is in {_OWN} already."
         raise PointRuleError(text, Remedy("To move it into this project: {}", ("demote", name)))
@@ -46,7 +46,7 @@ def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
     """Copy the point *name* of the personal playbook into the project's. Retire the original unless *keeps* is set.
-    Raises PointNotFoundError, PointRuleError."""
+    Raises NotFoundError, PointRuleError."""
     if not is_users_name(name):
         text = f"{name} is not in {_OWN}: its points have names such as upat-001."
         raise PointRuleError(text, Remedy("See them with: {}", ("list", "--user")))
@@ -59,7 +59,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
     if details.retired is not None or point is None:
         match = _WAY.fullmatch((details.retired and details.retired.reason) or "")
         if match is None or match[0] != _went(source, match[3], target):
-            raise PointNotFoundError(name, retired=True)
+            raise point_not_found(name, retired=True)
         return Move(name, match[3], None, None, (f"{name} was {match[0]} before",))
     extra = details.extra if details.extra != "{}" else ""
     is_pinned = bool(details.lifespan.pinned)

@@ -17,7 +17,7 @@ from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import OUTSIDE, Place, find_evidence
 from playbook_db.domain.trust.judging import Review
-from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
+from playbook_db.errors import NotFoundError, PointRuleError
 from playbook_db.services.learning import learn
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.playbook.undo import UndoResult
@@ -61,7 +61,7 @@ class SuggestionResult:
 @retry_on_conflict
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
     """Propose *operation*, or apply it at once if the session's changes count at once. Raises PointRuleError if it
-    breaks a rule, and PointNotFoundError."""
+    breaks a rule, and NotFoundError."""
     operation = _clean(dict(operation), session)
     for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
@@ -83,7 +83,7 @@ def vote(
     project: Project, session: McpSession, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
 ) -> SuggestionResult:
     """Count a vote on the point *name*, or propose the vote if its evidence is weak. *quotes* from the transcript are
-    the evidence. Raises PointNotFoundError, and PointRuleError if the vote can't count."""
+    the evidence. Raises NotFoundError, and PointRuleError if the vote can't count."""
     target = project.with_point(name)
     entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
@@ -116,15 +116,15 @@ def vote(
 @retry_on_conflict
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
     """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made with these tools. The default is its
-    last. Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and UndoError if the session
-    didn't make it."""
+    last. Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and PointRuleError if the
+    session didn't make it."""
     actions = _session_actions(project, session)
     if not actions:
-        raise UndoError("This session has done nothing that could be undone with these tools.")
+        raise PointRuleError("This session has done nothing that could be undone with these tools.")
     chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
-        raise UndoError(
+        raise PointRuleError(
             f"This session didn't make {what.strip()} with these tools, so it can't undo that. It can undo: {mine}."
         )
     last = max(chosen, key=lambda each: each.at)
@@ -156,7 +156,7 @@ def _session_actions(project: Project, session: McpSession) -> list[_SessionActi
             if each.session_id == session.id and each.sessions == 1
         ]
         query = history.LogQuery(session=session.id, source="edit", limit=_LOOKED_BACK)
-        with suppress(SessionNotFoundError):
+        with suppress(NotFoundError):
             actions += [
                 _SessionAction(place, each.time, f"{each.number}")
                 for each in history.log(place, query, most_changes=1)

@@ -55,7 +55,7 @@ def undo(
     If a later change touched the same text, *prefer* keeps that change (`ours`) or undoes it, too (`theirs`). With
     `dry_run` nothing is written. *was* is the last revision that the user saw.
 
-    Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
+    Raises UndoCollisionError, PointRuleError, NotFoundError, ChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         _refuse_other(book, was)
@@ -69,7 +69,7 @@ def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
     """Undo all revisions that were learned from a session, or none of them. *session* is the beginning of its id.
-    Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError."""
+    Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and NotFoundError."""
     results: list[UndoResult] = []
     session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
@@ -133,7 +133,7 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResu
 @retry_on_conflict
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Restore the point *name*, live or retired, to its state at *moment*. Raises PointRuleError if the point wasn't
-    live then or was forgotten, and PointNotFoundError."""
+    live then or was forgotten, and NotFoundError."""
     with project.store.write(project.key) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
         if name in book.draft:
@@ -153,7 +153,8 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
 
 def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
     if was is not None and book.revision != was:
-        raise errors.PlaybookChangedError(book.revision)
+        changed = f"The playbook was changed meanwhile, in revision {book.revision}. Nothing was overwritten."
+        raise errors.ChangedError(changed)
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
@@ -165,28 +166,28 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
-    """Return the chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
+    """Return the chosen *revisions*, by default the last. Raises PointRuleError, NotFoundError."""
     if not book.revision:
-        raise errors.UndoError("There is nothing to undo: this playbook has no revisions yet.")
+        raise errors.PointRuleError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
         return RevisionRange(book.revision, book.revision)
     if revisions.first == 0:
-        raise errors.UndoError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
+        raise errors.PointRuleError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
     if revisions.last > book.revision:
-        raise errors.RevisionNotFoundError(f"{revisions.last}", book.revision)
+        raise errors.revision_not_found(f"{revisions.last}", book.revision)
     return revisions
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """Return the number of the undo that already undid all of *revisions*, or None if there is none. Raises UndoError
-    if only a part was undone."""
+    """Return the number of the undo that already undid all of *revisions*, or None if there is none. Raises
+    PointRuleError if only a part was undone."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it will be undone itself
         if other.undone.holds(revisions):
             return other.number
         if part := revisions.overlap(other.undone):
-            raise errors.UndoError(
+            raise errors.PointRuleError(
                 f"Of {revisions}, {part} {part.was} undone already, in revision {other.number}.",
                 errors.Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
             )
@@ -194,14 +195,14 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
 
 
 def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
-    """Raise UndoError if a revision would be undone twice. That is so if *revisions* undid an undo, which would then
-    apply again, and another undo has undone a revision of that undo since."""
+    """Raise PointRuleError if a revision would be undone twice. That is so if *revisions* undid an undo, which would
+    then apply again, and another undo has undone a revision of that undo since."""
     undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
     before, after = book.undos_in_force(), effective_undos(undos)
     for undo in undos:
         if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
             part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
-            raise errors.UndoError(
+            raise errors.PointRuleError(
                 f"With {revisions} undone, revision {undo.number} would undo {undo.undone} again. But "
                 f"{part} {part.was} undone since, in revision {by}.",
                 errors.Remedy("First redo that with: {}", ("undo", f"{by}")),

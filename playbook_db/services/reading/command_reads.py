@@ -61,7 +61,7 @@ def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, list_quer
 
 def find(source: ReadSource, name: str) -> "list_queries.PointRecord | RevisionDetails":
     """Return the point *name*, live or retired. If there is none and *name* is a number, return that revision. Raises
-    PointNotFoundError or RevisionNotFoundError."""
+    NotFoundError."""
 
     def query(book: "Reader") -> "list_queries.PointRecord | RevisionDetails":
         if revision_number(name) is None:
@@ -77,7 +77,7 @@ def find(source: ReadSource, name: str) -> "list_queries.PointRecord | RevisionD
 
 def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
     """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
-    PointNotFoundError."""
+    NotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
         number, span = list_queries.point_id(book, name), list_queries.lifespan(book, name)
@@ -92,7 +92,7 @@ def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifesp
 
 def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | None, Life]":
     """Return the point *name*, live or retired, the revision that retired it, and its history. A team's replica has no
-    history. Raises PointNotFoundError."""
+    history. Raises NotFoundError."""
     from playbook_db.store.queries import log_queries
 
     def query(book: "Reader") -> "tuple[list_queries.PointRecord, Life | None]":
@@ -111,7 +111,7 @@ def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | N
 
 
 def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
-    """Raise PointNotFoundError if the database file shows that one of *names* is no point, live or retired."""
+    """Raise NotFoundError if the database file shows that one of *names* is no point, live or retired."""
 
     def query(book: Book) -> None:
         is_new = folder is not None and not book.playbook_id  # then the folder may be the mistake

@@ -12,7 +12,12 @@ from playbook_db.domain.playbook import MAX_COUNTER, Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.proposals import ReviewItem
 from playbook_db.domain.times import local, timestamp
-from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
+from playbook_db.errors import (
+    ProjectError,
+    not_a_moment,
+    revision_not_found,
+    session_not_found,
+)
 from playbook_db.services.playbook import review
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook import statistics
@@ -105,7 +110,7 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     """Return the number of the revision that *text* names. *text* is a number (`12`, `r12`) or a time.
 
     Number 0 is the empty playbook. A time means the last revision up to then, and a date the end of that day. *now* is
-    the current time, with its zone. Raises RevisionNotFoundError for an unknown number, MomentError if *text* is
+    the current time, with its zone. Raises NotFoundError for an unknown number, ArgumentError if *text* is
     neither a number nor a time.
     """
     number = times.revision_number(text)
@@ -114,7 +119,7 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
             return book.revision  # whatever the clock says
         return book.revision_at(timestamp(_moment(text, now=now, end=True)))
     if number > book.revision:
-        raise RevisionNotFoundError(text.strip(), book.revision)
+        raise revision_not_found(text.strip(), book.revision)
     return number
 
 
@@ -128,8 +133,8 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
     """Return the revisions that match *query*, newest first, each with at most *most_changes* changes.
 
-    The iterator reads them in batches, each in its own transaction. PointNotFoundError, SessionNotFoundError,
-    RevisionNotFoundError and MomentError are raised before the first batch.
+    The iterator reads them in batches, each in its own transaction. NotFoundError
+    and ArgumentError are raised before the first batch.
     """
     with project.store.read(project.key) as book:
         log_filter = _filter(book, query)
@@ -137,14 +142,14 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
 
 
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
-    """Return the revision *text* with one page of its changes (see `read_revision`). Raises RevisionNotFoundError."""
+    """Return the revision *text* with one page of its changes (see `read_revision`). Raises NotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
 
 
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
     """Return all that is known about the point *name*, live or retired. Its life has only the newest *limit* revisions
-    up to the revision *last*. Raises PointNotFoundError."""
+    up to the revision *last*. Raises NotFoundError."""
     with project.store.read(project.key) as book:
         details = list_queries.require_point(book, name)
         if isinstance(project, LastKnownProject):
@@ -177,11 +182,11 @@ def session_page(
 
 def session_details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
     """Return the session with the id *session*. Include at most *most* of its revisions, newest first, from *offset*
-    on. Raises SessionNotFoundError."""
+    on. Raises NotFoundError."""
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
-            raise SessionNotFoundError(session, ())
+            raise session_not_found(session, ())
         counts = Counter(book.taught([session])[session])
         numbers = log_queries.revisions_of_session(book, session)
     some = numbers[offset : offset + most]
@@ -190,10 +195,10 @@ def session_details(project: Project, session: str, *, most: int, offset: int = 
 
 
 def session_lessons(project: Project, beginning: str) -> SessionLessons:
-    """Return what the session whose id begins with *beginning* taught. Raises SessionNotFoundError."""
+    """Return what the session whose id begins with *beginning* taught. Raises NotFoundError."""
     matches = [each.session_id for each in sessions(project) if each.session_id.startswith(beginning)]
     if beginning not in matches and len(matches) != 1:
-        raise SessionNotFoundError(beginning, tuple(matches))
+        raise session_not_found(beginning, tuple(matches))
     session = beginning if beginning in matches else matches[0]
     waiting = [item for item in review.all_waiting(project) if item.proposal.session_id == session]
     return SessionLessons(session_details(project, session, most=EVERY_CHANGE), tuple(waiting))
@@ -210,7 +215,7 @@ def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
 def _moment(text: str, *, now: datetime, end: bool) -> datetime:
     moment = times.parse_time(text, now=now, end=end)
     if moment is None:
-        raise MomentError(text, times.EXAMPLES)
+        raise not_a_moment(text, times.EXAMPLES)
     return moment
 
 
@@ -232,10 +237,10 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """Complete the *beginning* of a session's id. Raises SessionNotFoundError unless it fits one session."""
+    """Complete the *beginning* of a session's id. Raises NotFoundError unless it fits one session."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
-        raise SessionNotFoundError(beginning, tuple(matches))
+        raise session_not_found(beginning, tuple(matches))
     return matches[0]  # a whole id comes before those that begin with it
 
 

@@ -65,7 +65,7 @@ def has_playbook(url: str, key: str) -> bool:
 
 def read_docs() -> str:
     """Return the text of docs/sql.md from the installed package if it is there, else from the repository."""
-    return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")
+    return Path(shipped_file("docs", "sql.md", what="docs/sql.md")).read_text(encoding="utf-8")
 
 
 def parse_tables(text: str) -> dict[str, Table]:

@@ -80,7 +80,7 @@ class Status:
 
 def read(url: str, folder: str | None) -> Status:
     """Return the status of the project in *folder*. The database at *url* may be missing. Without a folder, return the
-    status of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
+    status of the user's personal playbook. Raises DatabaseError, SettingError."""
     path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 

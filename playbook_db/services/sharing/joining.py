@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from playbook_db import files, projects, settings
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
-from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
+from playbook_db.errors import NoPasswordError, ProjectError, Remedy, ServerAwayError, ServerError, SettingError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
 from playbook_db.services.sharing import git, mirror, team
@@ -34,10 +34,11 @@ _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
 def default_name(folder: str) -> str:
     """Return the default name of the project in its team. It is the git remote of *folder* without scheme, user and
-    `.git`, then the path from the repository to the folder. Raises TeamError if no name is the same for all members."""
+    `.git`, then the path from the repository to the folder. Raises ProjectError if no name is the same for
+    all members."""
     name = name_of_remote(git.remote_url(folder))
     if name is None:
-        raise TeamError(
+        raise ProjectError(
             f"The project in {folder} has no name that is the same for all members: it has no git remote called "
             "origin, or that is a path. Choose a name with --as NAME. All members must use the same name."
         )
@@ -55,13 +56,13 @@ def name_of_remote(url: str) -> str | None:
 
 
 def check_name(name: str) -> str:
-    """Return *name*. Raises TeamError if a project in a team's database can't have this name, for example because it is
-    a path."""
+    """Return *name*. Raises ProjectError if a project in a team's database can't have this name, for example because it
+    is a path."""
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
     is_known_otherwise = name_of_remote(name) is not None or projects.is_users(name)  # a URL may have a password
     is_plain = name == name.strip() and name.isprintable() and 0 < len(name) <= MAX_NAME_CHARS
     if is_path or is_known_otherwise or not is_plain:
-        raise TeamError(
+        raise ProjectError(
             f"This can't be a project's name for a team. A name has at most {MAX_NAME_CHARS} printable characters, and "
             "is no path, no URL, and not `user`. Choose a name such as github.com/org/repo with --as."
         )
@@ -143,9 +144,9 @@ def joining(
 ) -> Iterator[Joining]:
     """Prepare the local project *own* to join the team whose database is at *url*. The project's *name* defaults to
     that of its git remote. If the server wants a password, *ask* is called with a description of the database. Raises
-    TeamError if the project can't join, DatabaseError if the database can't be used."""
+    ProjectError if the project can't join, DatabaseError if the database can't be used."""
     if own.store.is_shared:
-        raise TeamError(
+        raise ProjectError(
             f"Your own database, {own.store.where}, is on a server, which hooks can't read. Keep your own playbooks in "
             "a file: name it with --db or PLAYBOOK_DB_URL, or set neither. Then join the team."
         )
@@ -159,7 +160,7 @@ def joining(
     name = check_name(name or (known.name if known else default_name(own.folder or own.key)))
     plain, password = urls.without_password(url)
     if known is not None and not (urls.is_same_database(known.url, plain) and known.name == name):
-        raise TeamError(
+        raise ProjectError(
             f"{own.key} has joined a team already, as {known.name} in {urls.described(known.url)}.",
             Remedy("Leave that team first: {}", ("team", "leave")),
         )
@@ -184,7 +185,7 @@ def open_server(url: str) -> tuple[Store, bool]:
     except ServerError as error:
         if isinstance(error, ServerAwayError) or not is_new:
             raise
-        raise TeamError(
+        raise ProjectError(
             f"{urls.described(url)} has no tables yet, and the URL's user may not create the tables. Ask the owner of "
             "the database to run: playbook --db URL db upgrade"
         ) from error

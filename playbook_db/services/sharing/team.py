@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db.domain.playbook_file import Reading
-from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
+from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy, ServerAwayError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, Servers, find_membership, password_file, with_kept_password
 from playbook_db.store import jobs, sqlite_open, urls
@@ -41,7 +41,7 @@ class LeaveResult:
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     """Let the project *own* leave its team. With *takes_copy*, the project's own playbook gets the team's points.
-    Raises TeamError if the project has joined no team, or if there are no points to copy."""
+    Raises ProjectError if the project has joined no team, or if there are no points to copy."""
     membership = require(own)
     replica_path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
@@ -57,7 +57,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         problem, as_of = str(error), replica.known_at(replica_path) if is_here else None
         if takes_copy and as_of is None:
             remedy = Remedy("To leave without a copy: {}", ("team", "leave", "--no-copy"))
-            raise TeamError(f"{error} Nothing was changed.", remedy) from error
+            raise ProjectError(f"{error} Nothing was changed.", remedy) from error
         if takes_copy:
             with replica.opened(replica_path) as there:
                 reading = _reading(there, membership.name)
@@ -81,10 +81,10 @@ def _server(own: Project, membership: Membership) -> Store:
 
 
 def require(own: Project) -> Membership:
-    """Return the membership of the project *own*. Raises TeamError if the project has joined no team."""
+    """Return the membership of the project *own*. Raises ProjectError if the project has joined no team."""
     membership = find_membership(own)
     if membership is None:
-        raise TeamError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
+        raise ProjectError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
     return membership
 
 
@@ -166,7 +166,7 @@ def joined(store: Store) -> dict[str, TeamStatus]:
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     """Return the status of the membership of the project *own*. The team's database is asked only if *asks* is set.
-    Raises TeamError if the project has joined no team."""
+    Raises ProjectError if the project has joined no team."""
     membership = require(own)
     path = sqlite_open.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:

@@ -17,7 +17,7 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy import text as sql
 
-from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
+from playbook_db.errors import query_failed, query_refused, query_too_slow
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
@@ -44,7 +44,7 @@ def open_answer(
     dialect: Dialect, query: str, project_key: str, timeout_s: float
 ) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
     """Run *query* in the database of *dialect*. Return the column titles and the rows. `:project` is bound to
-    *project_key*. Raises QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
+    *project_key*. Raises ArgumentError, ServerError."""
     engine = dialect.make_engine().execution_options(writes=False)
     try:
         with dialect.explained(), engine.begin() as connection:
@@ -52,7 +52,7 @@ def open_answer(
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
                 if not _begins_with(query, (*_QUERIES, *_WITHOUT_CURSOR)):
-                    raise QueryRefusedError
+                    raise query_refused()
                 statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
                 with (
                     driver.cursor()
@@ -73,7 +73,7 @@ def _begins_with(query: str, words: tuple[str, ...]) -> bool:
 def _bound(part: "re.Match[str]") -> str:
     as_it_is, _, project, unknown, percent = part.groups()
     if unknown:
-        raise QueryError(f"the parameter {unknown} has no binding")
+        raise query_failed(f"the parameter {unknown} has no binding")
     if project:
         return "%(project)s::text"
     return "%%" if percent else str(as_it_is).replace("%", "%%")
@@ -89,7 +89,7 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
         if not rows:
             return
         yield from (tuple(map(_plain, row)) for row in rows)
-    raise QueryTimeoutError(timeout_s)
+    raise query_too_slow(timeout_s)
 
 
 def _plain(value: Any) -> Any:
@@ -106,7 +106,7 @@ def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
         yield
     except psycopg.OperationalError as error:
         if isinstance(error, psycopg.errors.QueryCanceled):
-            raise QueryTimeoutError(timeout_s) from None
+            raise query_too_slow(timeout_s) from None
         raise
     except psycopg.Error as error:
         message = (error.diag.message_primary or str(error)).strip()
@@ -115,8 +115,8 @@ def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
             or "data-modifying" in message
             or _WRITING.search(message)
         ):
-            raise QueryRefusedError from error
+            raise query_refused() from error
         with engine.connect() as another:
             views = another.scalars(sql("SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY 1"))
             missing = isinstance(error, psycopg.errors.UndefinedTable)
-            raise QueryError(f"no such table: {message}" if missing else message, views=tuple(views)) from error
+            raise query_failed(f"no such table: {message}" if missing else message, views=tuple(views)) from error

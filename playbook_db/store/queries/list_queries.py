@@ -418,10 +418,10 @@ def no_such_point(book: "Reader", name: str) -> Exception:
     """Return the error for an unknown *name*, with similar names of live points in *book*."""
     from difflib import get_close_matches
 
-    from playbook_db.errors import PointNotFoundError
+    from playbook_db.errors import point_not_found
 
     live = [point.name for point in live_points(book)]
-    return PointNotFoundError(name, similar=tuple(get_close_matches(name, live, n=3)))
+    return point_not_found(name, similar=tuple(get_close_matches(name, live, n=3)))
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
@@ -441,7 +441,7 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
 
 
 def require_point(book: "Reader", name: str) -> "PointRecord":
-    """Return the live or retired point *name*. Raises PointNotFoundError."""
+    """Return the live or retired point *name*. Raises NotFoundError."""
     if point := find_point(book, name):
         return point
     raise no_such_point(book, name)

@@ -10,7 +10,7 @@ from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
-from playbook_db.errors import RevisionNotFoundError
+from playbook_db.errors import revision_not_found
 from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.hook_queries import rows
 from playbook_db.store.queries.list_queries import LAST_REVISION
@@ -187,14 +187,14 @@ class RevisionDetails:
 
 def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
     """Return the revision that *text* names, such as `r12`. Each list has at most *most* entries, after skipping
-    *before* entries. Raises RevisionNotFoundError."""
+    *before* entries. Raises NotFoundError."""
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
     revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
     if not revisions:
         ((last,),) = rows(book, LAST_REVISION)
-        raise RevisionNotFoundError(text.strip(), last)
+        raise revision_not_found(text.strip(), last)
     revision = revisions[0]
     ((votes,),) = rows(book, _VOTES_COUNT, revision=number)
     return RevisionDetails(

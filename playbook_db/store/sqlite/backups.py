@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from playbook_db.errors import BackupError, DatabaseError
+from playbook_db.errors import DatabaseError
 from playbook_db.files import to_disk
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.files import Access
@@ -77,7 +77,7 @@ def folder_of(path: str) -> str:
 
 
 def make_folder(path: str) -> str:
-    """Return the folder for backups of *path*. Create it if needed. Raises BackupError."""
+    """Return the folder for backups of *path*. Create it if needed. Raises DatabaseError."""
     folder = folder_of(path)
     with _explained(folder, "can't be made"):
         for each in (os.path.dirname(folder), folder):
@@ -86,7 +86,7 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Back up the database file *path*. If a text is forgotten meanwhile, start again. Raises BackupError,
+    """Back up the database file *path*. If a text is forgotten meanwhile, start again. Raises DatabaseError,
     DamagedError."""
     folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
     beginning = os.path.join(folder, f"{backups_of(path)[1]}-{taken_at:{_STAMP}}")
@@ -100,14 +100,14 @@ def take(path: str, kind: str, *, now: datetime) -> Backup:
 
 
 def take_to(path: str, target: str) -> None:
-    """Back up the database file *path* to the new file *target*. Raises BackupError, DamagedError."""
+    """Back up the database file *path* to the new file *target*. Raises DatabaseError, DamagedError."""
     folder = os.path.dirname(os.path.abspath(target))
     if os.path.isdir(target):
-        raise BackupError(f"{target} is a folder. Name a file in it.")
+        raise DatabaseError(f"{target} is a folder. Name a file in it.")
     if os.path.lexists(target):
         raise _already_there(target)
     if not os.path.isdir(folder):
-        raise BackupError(f"There is no folder {folder}. Create it, or name another file.")
+        raise DatabaseError(f"There is no folder {folder}. Create it, or name another file.")
     with copied(path, folder) as partial:
         place(partial, [target])
 
@@ -146,7 +146,7 @@ def held_in(path: str, access: Access = "at rest") -> list[Held]:
 @contextmanager
 def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
     """Make a checked temporary copy of the database file *path* in *folder*. Only the copy's owner can read it. A file
-    *at rest* isn't changed, and is checked more thoroughly. Raises BackupError, DamagedError."""
+    *at rest* isn't changed, and is checked more thoroughly. Raises DatabaseError, DamagedError."""
     with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{backups_of(path)[1]}-", suffix=_PARTIAL, dir=folder)
         os.close(handle)
@@ -161,7 +161,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
 
 
 def place(partial: str, names: Iterable[str]) -> str:
-    """Rename the file *partial* to the first of *names* that is free. Return that name. Raises BackupError."""
+    """Rename the file *partial* to the first of *names* that is free. Return that name. Raises DatabaseError."""
     name = ""
     for name in names:
         with _explained(name, "can't be made"):
@@ -193,15 +193,15 @@ def _erasures_in(path: str, access: Access) -> int:
 
 
 def _explained(where: str, problem: str) -> AbstractContextManager[None]:
-    return files.explained(where, problem, kind=BackupError, end="No backup was made.", of_files=True)
+    return files.explained(where, problem, end="No backup was made.", of_files=True)
 
 
 def _files_of(path: str, pattern: str) -> list[str]:
     return glob.glob(os.path.join(glob.escape(folder_of(path)), pattern))
 
 
-def _already_there(name: str) -> BackupError:
-    return BackupError(f"{name} exists already, and was not overwritten. Delete it, or name another file.")
+def _already_there(name: str) -> DatabaseError:
+    return DatabaseError(f"{name} exists already, and was not overwritten. Delete it, or name another file.")
 
 
 def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:

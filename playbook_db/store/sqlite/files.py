@@ -81,14 +81,13 @@ def explained(
     where: str,
     problem: str = "can't be used",
     *,
-    kind: type[DatabaseError] = DatabaseError,
     end: str = "Nothing was changed.",
     of_files: bool = False,
 ) -> Iterator[None]:
     """Translate errors of SQLite into ours, and with *of_files* also errors of the file system. Don't translate bugs.
 
-    Damage becomes DamagedError, a long lock DatabaseBusyError, and any other error a *kind* with the text "*where*
-    *problem*: the reason. *end*". Errors of the disk are by default a DiskError.
+    Damage becomes DamagedError, a long lock DatabaseBusyError, SQLite's errors of the disk DiskError, and any other
+    error DatabaseError with the text "*where* *problem*: the reason. *end*".
     """
     handled: tuple[type[Exception], ...] = (*_wrappers(), OSError, *DRIVER_ERRORS)
     try:
@@ -98,16 +97,18 @@ def explained(
         if isinstance(cause, OSError):
             if not of_files:
                 raise
-            raise kind(f"{where} {problem}: {_trouble_of_disk(where) or cause.strerror or cause}. {end}") from error
+            raise DatabaseError(
+                f"{where} {problem}: {_trouble_of_disk(where) or cause.strerror or cause}. {end}"
+            ) from error
         if _is_damage(cause):
             raise DamagedError(where, str(cause)) from error
         if not isinstance(cause, sqlite3.OperationalError):
             raise
         if cause.sqlite_errorcode & 0xFF in _BUSY:
             raise DatabaseBusyError(where, settings.LOCK_WAIT_S) from error
-        of_disk = None
+        of_disk, kind = None, DatabaseError
         if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK:
-            of_disk, kind = _trouble_of_disk(where), DiskError if kind is DatabaseError else kind
+            of_disk, kind = _trouble_of_disk(where), DiskError
             if not of_disk and cause.sqlite_errorcode in _NO_SHARED_MEMORY:
                 of_disk = f"{cause}. Its folder lacks what SQLite needs: shared memory. {_ELSEWHERE}"
         raise kind(f"{where} {problem}: {of_disk or cause}. {end}") from error

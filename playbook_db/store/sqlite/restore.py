@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, OtherProgramError, Remedy
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, Remedy
 from playbook_db.store import migrate
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.dialect import SqliteDialect, refuse_foreign
@@ -36,9 +36,9 @@ def prepared(path: str, file: str) -> Iterator[str]:
     """Make a checked and migrated copy of the backup *file*. `put_in_place` can then replace the database *path* with
     the copy. Raises DatabaseError if *file* isn't fit for that."""
     if not os.path.isfile(file):
-        raise BackupError(f"There is no backup {file}.", Remedy("See the backups with: {}", _LIST))
+        raise DatabaseError(f"There is no backup {file}.", Remedy("See the backups with: {}", _LIST))
     if os.path.exists(path) and os.path.samefile(path, file):
-        raise BackupError(f"{file} is the database itself, not a backup.", Remedy("Name one of: {}", _LIST))
+        raise DatabaseError(f"{file} is the database itself, not a backup.", Remedy("Name one of: {}", _LIST))
     with ExitStack() as stack:
         try:
             schema = SqliteDialect(file, "at rest").schema_version()
@@ -76,9 +76,9 @@ def state_of(path: str) -> State:
 
 def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     """Replace the database *path* with the file from `prepared`. If the process is killed, *path* is either the old or
-    the new database, and complete. If nothing was replaced, raises DatabaseBusyError or BackupError."""
+    the new database, and complete. If nothing was replaced, raises DatabaseBusyError or DatabaseError."""
     dialect = SqliteDialect(path)
-    refused = files.explained(path, "can't be replaced", kind=BackupError, end="It was not changed.", of_files=True)
+    refused = files.explained(path, "can't be replaced", end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:
         if state_of(path) == "sound":
             paths: list[str] = []
@@ -97,5 +97,5 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
         return Replaced(aside=files.with_log(aside))
 
 
-def _unfit(file: str, why: str) -> BackupError:
-    return BackupError(f"{file} {why}. Nothing was changed.", Remedy("See the other backups with: {}", _LIST))
+def _unfit(file: str, why: str) -> DatabaseError:
+    return DatabaseError(f"{file} {why}. Nothing was changed.", Remedy("See the other backups with: {}", _LIST))

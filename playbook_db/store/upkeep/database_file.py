@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 
 from playbook_db import settings
 from playbook_db.domain.erasure import SHORTEST_TEXT
-from playbook_db.errors import DatabaseError, RepairError
+from playbook_db.errors import DatabaseError
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
@@ -138,5 +138,5 @@ def opened(path: str) -> Iterator[Connection]:
 
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
-    """Translate errors of the driver and the disk into RepairError."""
-    return files.explained(path, "can't be repaired", kind=RepairError, end="It was not changed.", of_files=True)
+    """Translate errors of the driver and the disk into DatabaseError."""
+    return files.explained(path, "can't be repaired", end="It was not changed.", of_files=True)
