@@ -26,6 +26,7 @@ _WORDS = {
     "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
     "retire": "retired",
 }  # fmt: skip
+_WRONG_KIND = "a name of the other kind of playbook"  # of a personal playbook in a project's, or the reverse
 
 
 def summary(changes: Iterable[Change]) -> str:
@@ -68,7 +69,7 @@ class Draft:
         self._flat = flat
         self._is_users = source.is_users
         self._highest: dict[str, int] = {}
-        self._texts: Counter[str] | None = None
+        self._names_by_text: dict[str, set[str]] | None = None  # of live points, by normalized text
         self.changes: list[Change] = []
 
     def __contains__(self, name: object) -> bool:
@@ -104,19 +105,19 @@ class Draft:
         """Return whether a point of this playbook may have *name*. Personal playbooks have names of another form."""
         return is_users_name(name) == self._is_users
 
+    def with_text(self, text: str) -> list[KeyPoint]:
+        """Return the live points with the same normalized text as *text*, in canonical order."""
+        if self._names_by_text is None:
+            others = self._source.live_texts() if self._source is not None and not self._has_all_points else ()
+            texts = {name: text for name, text in others if name not in self._points}
+            self._names_by_text = {}
+            for name, each in (texts | {point.name: point.text for point in self._known_points()}).items():
+                self._names_by_text.setdefault(normalised(each), set()).add(name)
+        return sorted((self[name] for name in self._names_by_text.get(normalised(text), ())), key=canonical_order)
+
     def find_text(self, text: str) -> KeyPoint | None:
         """Return the first live point with the same normalized text as *text*, or None."""
-        same = normalised(text)
-        if self._texts is None:
-            self._texts = Counter(map(normalised, self._live_texts()))
-        if not self._texts[same]:
-            return None
-        return next(point for point in self.points() if normalised(point.text) == same)
-
-    def _live_texts(self) -> list[str]:
-        others = self._source.live_texts() if self._source is not None and not self._has_all_points else ()
-        unread = [text for name, text in others if name not in self._points]
-        return [*unread, *(point.text for point in self._points.values() if point is not None)]
+        return next(iter(self.with_text(text)), None)
 
     def is_taken(self, section: str, position: int) -> bool:
         """Return whether a live point of *section* has this *position*."""
@@ -139,14 +140,34 @@ class Draft:
     def reserve(self, names: Iterable[str]) -> None:
         """Reserve *names* for incoming points, so that `new_name` doesn't return them."""
         self._reserved = frozenset(names)
-        for prefix, highest in self._highest.items():
-            self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
+        self._highest.clear()
 
     def add(self, point: KeyPoint, *, reason: str | None = None) -> KeyPoint:
         """Add *point* at the end of its section. Return the point with its new position."""
         placed = replace(point, position=self.free_position())
         self.place(placed, kind="add", reason=reason)
         return placed
+
+    def add_incoming(self, point: KeyPoint) -> tuple[str, ...]:
+        """Add *point* of another playbook, under a new name if its own can't be used here. Return notes on the name."""
+        fits = self.may_have(point.name)
+        if fits and not self.is_used(point.name):
+            self.add(point)
+            return ()
+        name = self.new_name(point.section)
+        why = "a name that belongs to another text here" if fits else _WRONG_KIND
+        self.add(replace(point, name=name), reason=f"imported as {point.name}, {why}")
+        if fits:
+            return (f"{point.name} belongs to another text here; the incoming one is now {name}",)
+        return (f"{point.name} is {_WRONG_KIND}; the point is {name} here",)
+
+    def update(self, point: KeyPoint) -> None:
+        """Give the live point of the same name the text, section and counters of *point*. Its position stays."""
+        here = self[point.name]
+        point = replace(point, position=here.position)
+        if point != here:
+            only_votes = replace(point, helpful=here.helpful, harmful=here.harmful) == here
+            self.change(point, kind="vote" if only_votes else "edit")
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
         """Replace a live point with *point*, which has the same name. In a new section, the point comes last."""
@@ -165,8 +186,9 @@ class Draft:
             for prefix, highest in self._highest.items():
                 self._highest[prefix] = max(highest, number_of(point.name, prefix))
         else:
-            self._count_text(before.text, -1)
-        self._count_text(point.text, +1)
+            self._without_text(before)
+        if self._names_by_text is not None:
+            self._names_by_text.setdefault(point.folded, set()).add(point.name)
         if self._last_position is not None:
             self._last_position = max(self._last_position, point.position)
         self._points[point.name] = point
@@ -175,7 +197,7 @@ class Draft:
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
         """Retire the live point *name*. No new point ever gets this name."""
         point = self[name]
-        self._count_text(point.text, -1)
+        self._without_text(point)
         self._points[name] = None
         self._spent.add(name)
         self.changes.append(Change("retire", point, reason, successor))
@@ -204,6 +226,6 @@ class Draft:
             self._spent |= {name for name in self._original.spent if self._points.get(name) is None}
         return self._original
 
-    def _count_text(self, text: str, by: int) -> None:
-        if self._texts is not None:
-            self._texts[normalised(text)] += by
+    def _without_text(self, point: KeyPoint) -> None:
+        if self._names_by_text is not None:
+            self._names_by_text[point.folded].discard(point.name)

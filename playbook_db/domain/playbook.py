@@ -33,6 +33,11 @@ class KeyPoint:
     harmful: int = 0
     position: int = 0
 
+    @property
+    def folded(self) -> str:
+        """The text as `normalised` returns it, for comparisons."""
+        return normalised(self.text)
+
 
 def canonical_order(point: KeyPoint) -> tuple[int, int]:
     """Return a key that sorts points by section, then by position, as all listings, exports and prompts do."""

@@ -254,7 +254,7 @@ def test_text_that_a_live_point_says_is_always_known(playbook: Playbook, text: s
         elif step == "restore" and draft.changes and draft.changes[-1].kind == "retire":
             draft.place(draft.changes[-1].point, kind="restore")
 
-    assert bool(draft.find_text(text)) == (normalised(text) in {normalised(point.text) for point in draft.points()})
+    assert draft.with_text(text) == [point for point in draft.points() if normalised(point.text) == normalised(text)]
 
 
 def test_counters_stop_where_the_database_does() -> None:

@@ -57,7 +57,7 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
         notes = merge.merge_three_way(draft, before, their_playbook, retired, was_erased_since=ancestor is not None)
         header = merge.merge_headers(before.header, our_playbook.header, their_playbook.header)
     merged = replace(draft.playbook(), header=header)
-    extras = _merge_extras(base, ours.reading, theirs.reading, their_playbook, merged)
+    extras = _merge_extras(draft, base, ours.reading, theirs.reading, their_playbook)
     warnings = [*_not_taken(common, our_playbook, their_playbook, merged)]
     for which, side in (("ours", ours), ("theirs", theirs)):
         warnings += [f"{which}: {warning}" for warning in side.reading.warnings]
@@ -73,13 +73,13 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
 
 
 def _merge_extras(
-    base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook, merged: Playbook
+    draft: Draft, base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook
 ) -> dict[str, str]:
-    """Return the unknown keys of each entry in *merged*: ours, and those that the other side added or changed."""
+    """Return the unknown keys of each merged entry: ours, and those that the other side added or changed."""
     known = base.extras if base else {}
     changed = {name: _changed(known.get(name, "{}"), fields) for name, fields in theirs.extras.items()}
-    new = merge.new_extras(replace(theirs, extras=changed), their_playbook, merged, ours.extras)
-    return {name: fields for name, fields in {**ours.extras, **new}.items() if name in merged.by_name}
+    new = merge.new_extras(draft, replace(theirs, extras=changed), their_playbook, ours.extras)
+    return {name: fields for name, fields in {**ours.extras, **new}.items() if name in draft}
 
 
 def _changed(before: str, fields: str) -> str:

@@ -19,7 +19,6 @@ from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.domain.times import read_timestamp
 
 Retired = Mapping[str, RetiredPoint]
-_WRONG_KIND = "a name of the other kind of playbook"  # of a personal playbook in a project's, or the reverse
 
 
 def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
@@ -58,25 +57,23 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
     notes = [*erasure_notes]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
-    # A point that was matched by its name isn't matched by its text, too, unless *folds_equal* is true.
-    alike: dict[str, list[str]] = {}
-    for point in sorted(draft.points(), key=lambda point: point.name in same):
-        if folds_equal or point.name not in same:
-            alike.setdefault(normalised(point.text), []).append(point.name)
+    matched, matchable = same.copy(), {point.name for point in draft.points()} - same
     for point in theirs.points:
-        name = point.name if point.name in same else _next_match(alike, normalised(point.text))
-        before = retired.get(point.name)
+        name, before = point.name if point.name in same else None, retired.get(point.name)
+        if name is None:
+            # A point that was matched by its name isn't matched by its text, too, unless *folds_equal* is true.
+            alike = [each.name for each in draft.with_text(point.text) if folds_equal or each.name in matchable]
+            name = next((each for each in alike if each not in matched), alike[-1] if alike else None)
         if name is not None:
-            _set(draft, draft[name], _with_higher_counters(draft[name], point))
+            matched.add(name)
+            draft.update(_with_higher_counters(draft[name], point))
             if name != point.name:
                 notes.append(f"{point.name} is {name} here, with the same text")
         elif before is not None and point.name not in draft and before.point.text == point.text:
             draft.place(_with_higher_counters(before.point, point), kind="restore", reason="imported again")
             notes.append(f"{point.name} had been retired and is back")
         else:
-            _add(draft, point, notes)
-        if folds_equal and name is None:
-            alike[normalised(point.text)] = [draft.changes[-1].point.name]
+            notes += draft.add_incoming(point)
     return tuple(notes)
 
 
@@ -90,11 +87,11 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
             draft.retire(point.name, reason="not in the imported playbook")
     for point in theirs.points:
         if point.name in draft:
-            _set(draft, draft[point.name], point)
+            draft.update(point)
         elif point.name in retired:
             draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
         else:
-            _add(draft, point, notes)
+            notes += draft.add_incoming(point)
     _arrange(draft, theirs)
     return tuple(notes)
 
@@ -117,14 +114,14 @@ def merge_three_way(
     base, theirs = _follow_texts(draft, base, ours, theirs, notes)
     theirs_is_later = _is_later(theirs.header, base.header, ours.header)
     ours_alone = {
-        normalised(point.text): point.name
+        point.folded: point.name
         for point in reversed(ours.points)
         if point.name not in base.by_name and point.name not in theirs.by_name
     }
     for point in theirs.points:
         before, here = base.by_name.get(point.name), ours.by_name.get(point.name)
         if before is None:
-            match = None if here is not None and here.text == point.text else ours_alone.get(normalised(point.text))
+            match = None if here is not None and here.text == point.text else ours_alone.get(point.folded)
             _merge_new(draft, point, here if match is None else draft[match], retired, notes)
         elif here is not None:
             _merge_changed(draft, before, here, point, notes, theirs_is_later=theirs_is_later)
@@ -154,12 +151,12 @@ def under_our_names(
     *theirs* was made from *base*. *merged* is our playbook after it merged *base*. If a point's text in *base* was
     forgotten here since then, the point is left out if *theirs* didn't change it, and counts as new otherwise.
     """
-    texts = {point.name: normalised(point.text) for point in merged.points}
-    same = [point.name for point in base.points if texts.get(point.name) == normalised(point.text)]
-    by_text = {normalised(point.text): point.name for point in reversed(merged.points) if point.name not in same}
+    texts = {point.name: point.folded for point in merged.points}
+    same = [point.name for point in base.points if texts.get(point.name) == point.folded]
+    by_text = {point.folded: point.name for point in reversed(merged.points) if point.name not in same}
     names = dict(zip(same, same, strict=True))
     for point in base.points:
-        if point.name not in names and (name := by_text.pop(normalised(point.text), None)) is not None:
+        if point.name not in names and (name := by_text.pop(point.folded, None)) is not None:
             names[point.name] = name
     ours = set(names.values())
     draft.reserve({*theirs.by_name, *ours})
@@ -183,8 +180,8 @@ def without_old_wordings(
     known, points, notes = _known(retired, draft.playbook()), [], []
     before = {(name, normalised(text)) for name, text in wordings}
     for point in theirs.points:
-        ours, text = known.get(point.name), normalised(point.text)
-        if ours is not None and text != normalised(ours.text) and (point.name, text) in before:
+        ours, text = known.get(point.name), point.folded
+        if ours is not None and text != ours.folded and (point.name, text) in before:
             notes.append(f"{point.name} was reworded here since; the earlier text was left out")
             point = replace(point, text=ours.text)
         points.append(point)
@@ -193,9 +190,8 @@ def without_old_wordings(
 
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
     """Remove the points of *theirs* whose texts are retired here, even if their names differ. Also return notes."""
-    live = {normalised(point.text) for point in draft.points()}
-    retired_texts = {normalised(each.point.text) for each in retired.values()} - live
-    names = {point.name for point in theirs.points if normalised(point.text) in retired_texts}
+    texts = {each.point.folded for each in retired.values()}
+    names = {point.name for point in theirs.points if point.folded in texts and not draft.find_text(point.text)}
     return _without(theirs, names, "has a text that was retired here; it stays retired")
 
 
@@ -291,21 +287,21 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
     return Header(tuple(fields.items()), theirs.final_newline)
 
 
-def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
+def new_extras(draft: Draft, reading: Reading, theirs: Playbook, known: Mapping[str, str]) -> dict[str, str]:
     """Return the unknown keys that entries in *reading* add to *known*, as a JSON object for each of our names.
 
-    *theirs* is the merged part of *reading*, and *ours* is the playbook after the merge. A point with erased parts gets
-    no new keys, since the file may be older than the erasure.
+    *theirs* is the part of *reading* that was merged into the draft. A point with erased parts gets no new keys, since
+    the file may be older than the erasure.
     """
-    by_text = {normalised(point.text): point.name for point in reversed(ours.points)}
     extras: dict[str, str] = {}
     for point in theirs.points:
-        here = ours.by_name.get(point.name)
-        is_same = here is not None and here.text == point.text
-        name = point.name if is_same else by_text.get(normalised(point.text), point.name)
+        if point.name not in reading.extras:
+            continue
+        is_same = point.name in draft and draft[point.name].text == point.text
+        other = None if is_same else draft.find_text(point.text)
+        name = other.name if other else point.name
         before = extras.get(name) or known.get(name, "{}")
-        text = ours.by_name[name].text if name in ours.by_name else ""
-        if point.name in reading.extras and MARK not in before + text:
+        if MARK not in before + (draft[name].text if name in draft else ""):
             fields = write_json(json.loads(before) | json.loads(reading.extras[point.name]))
             if fields != before:
                 extras[name] = fields
@@ -329,12 +325,6 @@ def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
     return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
-def _next_match(alike: dict[str, list[str]], text: str) -> str | None:
-    """Return the next name in *alike* for *text*, and remove it. The last name stays and is returned repeatedly."""
-    names = alike.get(text, [])
-    return names.pop(0) if len(names) > 1 else next(iter(names), None)
-
-
 def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
     return replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
 
@@ -344,34 +334,15 @@ def _with_votes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> Key
     return replace(point, helpful=helpful, harmful=max(0, point.harmful + after.harmful - before.harmful))
 
 
-def _set(draft: Draft, here: KeyPoint, new: KeyPoint) -> None:
-    new = replace(new, position=here.position)
-    if new != here:
-        only_votes = replace(new, helpful=here.helpful, harmful=here.harmful) == here
-        draft.change(new, kind="vote" if only_votes else "edit")
-
-
-def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
-    fits = draft.may_have(point.name)
-    if fits and not draft.is_used(point.name):
-        draft.add(point)
-        return
-    name = draft.new_name(point.section)
-    why = "a name that belongs to another text here" if fits else _WRONG_KIND
-    draft.add(replace(point, name=name), reason=f"imported as {point.name}, {why}")
-    taken = f"{point.name} belongs to another text here; the incoming one is now {name}"
-    notes.append(taken if fits else f"{point.name} is {_WRONG_KIND}; the point is {name} here")
-
-
 def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Retired, notes: list[str]) -> None:
     before = retired.get(point.name)
-    if here is not None and normalised(here.text) == normalised(point.text):  # both sides learned it on their own
+    if here is not None and here.folded == point.folded:  # both sides learned it on their own
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
-        _set(draft, here, both)
+        draft.update(both)
     elif here is None and before is not None and before.point.text == point.text:
         draft.place(_with_higher_counters(before.point, point), kind="restore", reason="restored on the other side")
     else:
-        _add(draft, point, notes)
+        notes += draft.add_incoming(point)
 
 
 def _merge_changed(
@@ -380,9 +351,9 @@ def _merge_changed(
     section = here.section if there.section == before.section else there.section
     merged = replace(_with_votes_since(here, before, there), section=section)
     if there.text in (before.text, here.text):
-        _set(draft, here, merged)
+        draft.update(merged)
     elif here.text == before.text:
-        _set(draft, here, replace(merged, text=there.text))
+        draft.update(replace(merged, text=there.text))
     else:
         reason = "reworded on both sides; the later text stays, the other is in the history"
         draft.change(replace(merged, text=there.text), kind="edit", reason=reason)

@@ -67,7 +67,7 @@ def propose_notes(project: Project, notes: "Sequence[Note]", *, source: str) -> 
     """Propose each of *notes*, read from *source*, as a point, and return the numbers of the proposals. Texts that the
     playbook has or had, or that were proposed before, are skipped."""
     with project.store.write(project.key) as book:
-        retired = {normalised(each.point.text) for each in book.retired().values()}
+        retired = {each.point.folded for each in book.retired().values()}
         new = [
             (
                 {"type": "ADD", "section": note.section, "text": note.text},
@@ -81,7 +81,7 @@ def propose_notes(project: Project, notes: "Sequence[Note]", *, source: str) -> 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
     """Return the extra fields in *reading* that the playbook doesn't have yet. They are JSON, by the point's name."""
-    return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
+    return merge.new_extras(book.draft, reading, theirs, book.extras()) if reading.extras else {}
 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db import settings
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.domain.playbook import KeyPoint, normalised
+from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointRuleError, Remedy, point_not_found
 from playbook_db.services.playbook import edit
@@ -86,8 +86,7 @@ def _copy(
                 f"{point.name} was already {reason.split()[0]} to {earlier.name}, and their texts differ by now. "
                 "Nothing was changed. Give both the same text, or retire one of them."
             )
-        equal = (each for each in draft.points() if normalised(each.text) == normalised(point.text))
-        copy = earlier or next(equal, None)
+        copy = earlier or draft.find_text(point.text)
         if copy is None:
             copy = draft.add(replace(point, name=draft.new_name(point.section)), reason=reason)
         else:
