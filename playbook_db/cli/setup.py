@@ -1,6 +1,7 @@
 """Commands that set things up: install, uninstall, init, mirror, doctor."""
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -159,7 +160,8 @@ def uninstall_hooks(scope: str, purge: bool, database: bool, yes: bool, in_git: 
     """Remove the hooks from Claude Code's settings.
 
     What was learned stays. With --git, only undo `install --git`. With --purge, also remove files and folders of
-    playbook: they are listed with their sizes, and you are asked first; without a terminal it needs --yes.
+    playbook, and its settings from your settings file: they are listed, and you are asked first; without a terminal
+    it needs --yes.
     """
     if (database or yes) and not purge:
         raise click.UsageError("--database and --yes need --purge.")
@@ -170,15 +172,25 @@ def uninstall_hooks(scope: str, purge: bool, database: bool, yes: bool, in_git: 
     if in_git:
         _take_out_of_git(share)
         return
-    from playbook_db.claude_code.setup import install
-
     folder = project_folder(must_exist=scope != "user")
     doomed = _agreed_to_purge(database, yes=yes) if purge else []
     if doomed is None:
         return
+    changed = _without_hooks(registration.SCOPES if scope == _ALL else (scope,), folder)
+    data = settings.data_dir()
+    if purge:
+        _purge(doomed, changed)
+    else:
+        print_answer(f"what was learned stays in {data}", settings=changed, data=data)
+
+
+def _without_hooks(scopes: Iterable[str], folder: str) -> list[str]:
+    """Remove our hooks from the settings files of *scopes*, and say so. Return the files that changed."""
+    from playbook_db.claude_code.setup import install
+
     changed: list[str] = []
     problems = []
-    for each in registration.SCOPES if scope == _ALL else (scope,):
+    for each in scopes:
         try:
             done = install.uninstall(each, folder)
         except InstallError as error:  # one bad file doesn't keep the hooks in the others
@@ -194,35 +206,40 @@ def uninstall_hooks(scope: str, purge: bool, database: bool, yes: bool, in_git: 
         raise InstallError("\n".join(problems))
     if not changed and not wants_json():
         say("no settings file has playbook's hooks; nothing was changed")
-    data = settings.data_dir()
-    if not purge:
-        print_answer(f"what was learned stays in {data}", settings=changed, data=data)
-        return
-    from playbook_db.claude_code.setup import purge as service
-
-    plugin = install.find_registrations(folder).plugin
-    service.remove(doomed)
-    text = f"removed {count_of(len(doomed), 'item')}"
-    ending = f"; what was learned stays in {data}" if os.path.exists(data) else ""
-    print_answer(text + ending, settings=changed, data=data, removed=doomed)
-    if plugin:
-        notify([f"the plugin is on ({plugin}); unless you removed it: claude plugin uninstall playbook@playbook-db"])
+    return changed
 
 
 def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
-    """List the files that a purge removes, and ask. Return their paths, or None if the user doesn't agree."""
-    from playbook_db.claude_code.setup import purge
+    """List the files and settings that a purge removes, and ask. Return the paths, or None if the user doesn't agree.
+    The settings are removed at once, so that a settings file without others can be removed with the hooks."""
+    from playbook_db.claude_code.setup import configuration, purge
 
     if database and settings.session():
         remedy = Remedy("Run it in your own terminal: {}", ("uninstall", "--purge", "--database"))
         raise InstallError("The database isn't removed within a session of Claude Code. Nothing was done.", remedy)
-    items = purge.find(with_database=database)
+    items, names = purge.find(with_database=database), configuration.written()
     notify([f"{path} ({count_of(files, 'file')}, {readable_size(size)})" for path, files, size in items])
+    notify(f"{name} in {registration.settings_file('user', '')}" for name in names)
     if not yes and not is_interactive():
         raise click.UsageError("There is no terminal to ask on. To remove them, add --yes. Nothing was removed.")
     if not yes and not click.confirm("Remove these, and the hooks from Claude Code's settings?", err=True):
         return None
+    for name in names:
+        configuration.write(name, None)
     return [path for path, _, _ in items]
+
+
+def _purge(doomed: list[str], changed: list[str]) -> None:
+    """Remove the files *doomed*, and say what stays. The settings files *changed* have lost our hooks."""
+    from playbook_db.claude_code.setup import install, purge
+
+    purge.remove(doomed)
+    path = settings.sqlite_file(database_url())
+    where = f"in {path}" if path else "on the server of PLAYBOOK_DB_URL"
+    ending = f"; what was learned stays {where}" if path is None or os.path.exists(path) else ""
+    text = f"removed {count_of(len(doomed), 'item')}{ending}"
+    print_answer(text, settings=changed, data=settings.data_dir(), removed=doomed)
+    notify(f"the plugin is still installed; to remove it: {command}" for command in install.plugin_removals())
 
 
 @click.command(cls=Command)

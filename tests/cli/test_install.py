@@ -1,5 +1,6 @@
 """install and uninstall, as a person sees them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -137,11 +138,12 @@ def data(playbook: Playbook, home: Path) -> Path:
     folder = home / ".claude" / "playbook"
     assert playbook("add", "use uv").code == 0
     assert playbook("install").code == 0
-    for name in ("logs", "told", "consents", "skipped", "runtime-1-2/bin"):
-        (folder / name).mkdir(parents=True)
+    for name in ("logs", "told", "consents", "guarded", "locks", "spool", "skipped", "runtime-1-2/bin"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / "file").write_text("12345")
     (folder / "runtime").symlink_to(folder / "runtime-1-2")
-    (folder / "runtime.json").write_text("{}")
+    for name in ("runtime.json", "runtime.lock", "touched", "worker.lock"):
+        (folder / name).write_text("{}")
     return folder
 
 
@@ -167,6 +169,70 @@ def test_a_purge_removes_the_database_only_if_told_to(playbook: Playbook, data: 
     assert str(data / "playbook.db") in done.err
     assert "stays" not in done.out
     assert not data.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "named"), [("", "in {}/other.db"), ("postgresql://ann:pw@/x?host=/none", "on the server of")]
+)
+def test_a_purge_says_where_a_database_elsewhere_stays(
+    playbook: Playbook, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, named: str
+) -> None:
+    """Even with --database, which removes only the data folder; a password isn't printed."""
+    monkeypatch.setenv("PLAYBOOK_DB_URL", url or str(tmp_path / "other.db"))
+    (tmp_path / "other.db").touch()
+
+    done = playbook("uninstall", "--purge", "--database", "--yes")
+
+    assert (done.code, data.exists()) == (0, False)
+    assert f"what was learned stays {named.format(tmp_path)}" in done.out
+    assert "pw" not in done.out + done.err
+
+
+def test_a_purge_removes_the_settings_that_only_playbook_reads(playbook: Playbook, data: Path, home: Path) -> None:
+    """It lists them first. Settings of Claude Code stay, and a key, which `playbook config` never writes."""
+    assert playbook("config", "PLAYBOOK_DAILY_TOKENS", "5").code == 0
+    assert playbook("config", "playbook_review", "all").code == 0
+    path = home / ".claude" / "settings.json"
+    others = {"env": {"ANTHROPIC_MODEL": "m", "AGENTIC_CONTEXT_API_KEY": "k"}, "model": "opus"}
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**others, **content, "env": {**others["env"], **content["env"]}}))  # type: ignore[dict-item]
+
+    done = playbook("uninstall", "--purge", "--yes")
+
+    assert f"PLAYBOOK_DAILY_TOKENS in {path}" in done.err
+    assert f"playbook_review in {path}" in done.err
+    assert json.loads(path.read_text()) == others
+
+
+def test_a_purge_removes_a_settings_file_that_had_only_settings_of_playbook(
+    playbook: Playbook, data: Path, home: Path
+) -> None:
+    """Without an empty `env`."""
+    assert playbook("config", "PLAYBOOK_DAILY_TOKENS", "5").code == 0
+
+    assert playbook("uninstall", "--purge", "--yes").code == 0
+
+    assert not (home / ".claude" / "settings.json").exists()
+
+
+def test_a_purge_names_the_plugin_if_claude_code_still_has_it(
+    playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every scope, even if it is off. Claude Code keeps a removed plugin's files, so those prove nothing."""
+    record = home / ".claude" / "plugins" / "installed_plugins.json"
+    record.parent.mkdir(parents=True)
+    places = [{"scope": "user"}, {"scope": "local", "projectPath": "/work/a b"}]
+    record.write_text(json.dumps({"version": 2, "plugins": {"playbook@ours": places, "other@ours": places}}))
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(home / ".claude/plugins/cache/ours/playbook/0.1.0"))
+
+    installed = playbook("uninstall", "--purge", "--yes").err
+    record.write_text(json.dumps({"version": 2, "plugins": {}}))
+    removed = playbook("uninstall", "--purge", "--yes").err
+
+    assert "to remove it: claude plugin uninstall playbook@ours --scope user\n" in installed
+    assert "to remove it: cd '/work/a b' && claude plugin uninstall playbook@ours --scope local\n" in installed
+    assert "other@ours" not in installed
+    assert "plugin" not in removed
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,15 @@ from tests.reading import read_chunks
 POINT = "say why before how"
 PROGRAM = REPOSITORY / "bin" / "playbook"
 ODD = """don't say "so" $HOME $(touch made) `touch made2` !`touch made3` ; & | <b> \\ $1 $ARGUMENTS"""
-RUN_BY_THE_MODEL = ("add", "retire", "search", "vote", "web", "why")  # nothing runs before the model has read them
+RUN_BY_THE_MODEL = (
+    "add",
+    "retire",
+    "search",
+    "uninstall",
+    "vote",
+    "web",
+    "why",
+)  # nothing runs before the model has read them
 COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 
 

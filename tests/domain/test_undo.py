@@ -20,7 +20,7 @@ from playbook_db.domain.merging.undo import (
     restore_state,
     undo_message,
     undo_revisions,
-    undone_by,
+    undone_twice,
 )
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState, RetiredPoint
 from playbook_db.errors import ArgumentError
@@ -366,8 +366,9 @@ def test_nothing_is_taken_back_twice() -> None:
     assert effective_undos([apart, newer, older]) == [apart, newer]
 
 
-def test_a_revision_knows_which_undo_took_it_back() -> None:
-    """The one that has it in its span, ends included."""
-    undos = [Undo(9, RevisionRange(5, 7)), Undo(4, RevisionRange(2, 2))]
+def test_an_undo_that_undid_what_a_newer_one_undid_is_named_with_it() -> None:
+    """Unless it is undone itself."""
+    older, newer, redo = Undo(9, RevisionRange(3, 6)), Undo(12, RevisionRange(5, 5)), Undo(13, RevisionRange(9, 9))
 
-    assert [undone_by(number, undos) for number in (1, 2, 4, 5, 7, 8)] == [None, 4, None, 9, 9, None]
+    assert undone_twice([newer, older]) == {older: newer}
+    assert undone_twice([redo, newer, older]) == {}

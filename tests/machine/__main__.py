@@ -34,7 +34,7 @@ def main() -> None:
         databases.share_compiled_statements(patch)
         patch.setattr(migrate, "migrate", databases.copy_or_migrate)
         run_machine(given.seed, given.steps, twins=given.twins, shrinks=given.shrink)
-    sys.stdout.write(f"{PlaybookMachine.total} steps agreed\n")
+    sys.stdout.write(f"{PlaybookMachine.total} steps agreed; digest {PlaybookMachine.digest.hexdigest()[:16]}\n")
 
 
 def run_machine(number: int, steps: int, *, twins: bool = False, shrinks: bool = True) -> None:

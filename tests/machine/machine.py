@@ -5,6 +5,7 @@ server's, each step is done in both, and their answers must be equal.
 """
 
 import difflib
+import hashlib
 import json
 import random
 import re
@@ -66,6 +67,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     """A project's playbook and the user's own, in one world or in two."""
 
     total = 0  # steps of all histories
+    digest = hashlib.sha256()  # of all commands and their answers
     server: Callable[[], str] | None = None  # gives an empty database on a server
     twins = False  # whether there are two worlds
 
@@ -97,6 +99,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     def run(self, *arguments: str) -> Ended:
         """Run `playbook ARGUMENT ...` in each world: what all of them answer."""
         answers = [world.run(*arguments) for world in self.worlds]
+        PlaybookMachine.digest.update(repr((arguments, answers[0])).encode())
         for answer in answers[1:]:
             assert answer == answers[0], "\n".join(
                 (" ".join(arguments), *difflib.unified_diff(*map(_lines, answers), n=1))

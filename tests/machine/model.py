@@ -1,7 +1,7 @@
 """A playbook as the contract describes it: points by name, and the state after each revision."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 SLUGS = ("pat", "mis", "pref", "ctx", "oth")
@@ -171,21 +171,17 @@ class Model:
         """Note what there is now as the state after one more revision."""
         self.states.append(dict(self.points))
 
-    def in_force(self) -> Iterator[tuple[int, range]]:
-        """The undos that were not undone themselves, newest first."""
-        taken: set[int] = set()
-        for number, undone in sorted(self.undos.items(), reverse=True):
-            if number not in taken and taken.isdisjoint(undone):
-                taken.update(undone)
-                yield number, undone
-
     def undo(self, first: int, last: int) -> None:
         """Take revisions back: a merge of the states before them, after them and now, field by field.
 
-        Raises Refused if they were undone already, even in part, or if something was changed again since.
+        Raises Refused if a revision would then be undone twice, or if something was changed again since.
         """
-        if any(number > last and set(undone) & set(range(first, last + 1)) for number, undone in self.in_force()):
-            raise Refused
+        undos = {**self.undos, self.head + 1: range(first, last + 1)}
+        counts: dict[int, int] = {}  # how often each revision counts: once, or not at all if it is undone
+        for number in range(self.head + 1, self.base, -1):
+            counts[number] = 1 - sum(counts[undo] for undo, undone in undos.items() if number in undone)
+            if counts[number] < 0:
+                raise Refused
         before, after, new = self.states[first - 1], self.states[last], dict(self.points)
         for name, then in after.items():
             old = before.get(name) or replace(then, live=False)

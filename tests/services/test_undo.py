@@ -189,10 +189,14 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
 
     assert (again.result.revision, again.message) == (None, None)
     assert again.result.notes == ["revision 2 was undone already; to redo: playbook undo 5"]
-    with pytest.raises(PointRuleError, match="Of revisions 2 to 3, revision 2 was undone already, in revision 5"):
+    with pytest.raises(
+        PointRuleError, match="Revisions 2 to 3 can't be undone: revision 2 would be undone again, after revision 5"
+    ):
         undo(project, RevisionRange(2, 3))
     undo(project, RevisionRange(3, 4))
-    with pytest.raises(PointRuleError, match="Of revisions 1 to 3, revision 3 was undone already, in revision 6"):
+    with pytest.raises(
+        PointRuleError, match="Revisions 1 to 3 can't be undone: revision 3 would be undone again, after revision 6"
+    ):
         undo(project, RevisionRange(1, 3))
     undo(project, RevisionRange(6, 6))
     assert now(project).by_name["oth-001"].helpful == 2
@@ -211,8 +215,8 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     undo(project, RevisionRange(4, 4))
     undo(project, RevisionRange(2, 2))
 
-    told = "revision 4 would undo revisions 2 to 3 again. But revision 2 was undone since, in revision 6"
-    with pytest.raises(PointRuleError, match=f"With revision 5 undone, {told}. First redo that with: playbook undo 6"):
+    told = "Revision 5 can't be undone: revision 2 would be undone again, after revision 6"
+    with pytest.raises(PointRuleError, match=f"{told}. First redo that with: playbook undo 6"):
         undo(project, RevisionRange(5, 5))
     assert read_playbook(project).by_name["oth-001"].helpful == 1
 

@@ -102,6 +102,15 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     return install.set_value([name], {"true": True, "false": False}.get(value, value))
 
 
+def written() -> list[str]:
+    """Return those of the user's own settings that `write` can set and that only playbook reads."""
+    document = registration.read_settings(registration.settings_file("user", ""))
+    top = document if isinstance(document, dict) else {}
+    env = top.get("env") or ()
+    ours = [name for name in VARIABLES if name not in _NOT_IN_SETTINGS and not name.startswith("ANTHROPIC_")]
+    return [*(name for name in NAMES_IN_SETTINGS if name in top), *(name for name in ours if name in env)]
+
+
 def _check(name: str, value: str) -> None:
     """Raise ArgumentError if the variable *name* can't be *value*."""
     problem = "" if value.strip() else "it must not be empty; to remove it: --unset"

@@ -9,6 +9,7 @@ import contextlib
 import glob
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -175,6 +176,18 @@ def find_registrations(folder: str) -> Registrations:
             is_dead = not all(map(registration.is_live, commands))
             registrations.append(Registration(scope, path, tuple(commands), missing, is_dead))
     return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
+
+
+def plugin_removals() -> list[str]:
+    """Return the commands that uninstall our plugin, one per place where Claude Code has recorded it as installed."""
+    record = registration.read_settings(os.path.join(settings.claude_dir(), "plugins", "installed_plugins.json"))
+    plugins = record.get("plugins") if isinstance(record, dict) else None
+    removals = []
+    for name, places in plugins.items() if isinstance(plugins, dict) else ():
+        for place in places if isinstance(places, list) and name.split("@")[0] == "playbook" else ():
+            folder = f"cd {shlex.quote(place['projectPath'])} && " if "projectPath" in place else ""
+            removals.append(f"{folder}claude plugin uninstall {name} --scope {place.get('scope', 'user')}")
+    return removals
 
 
 def plugin_root() -> str:

@@ -63,6 +63,7 @@ def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
     """Return *text* with *value* at the keys *way* (outermost first), or without the last key if *value* is None.
+    An object that becomes empty is removed, too.
 
     Raises ValueError, also if another value on the way isn't an object.
     """
@@ -77,6 +78,8 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
         holder[way[-1]] = value
     elif way[-1] in holder:
         del holder[way[-1]]
+        if not holder and way[1:]:
+            del _container(content, way[:-2])[way[-2]]
     else:
         return text
     return _written(text, content, rest)

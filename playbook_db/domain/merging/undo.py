@@ -5,7 +5,7 @@ An undo subtracts votes. So the points don't show whether a revision is already 
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -115,9 +115,17 @@ def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
     return effective
 
 
-def undone_by(revision: int, undos: Iterable[Undo]) -> int | None:
-    """Return the number of the effective undo that undid *revision*, or None if there is none."""
-    return next((undo.number for undo in undos if undo.undone.holds(RevisionRange(revision, revision))), None)
+def undone_twice(undos: Sequence[Undo]) -> dict[Undo, Undo]:
+    """Return those *undos* (newest first) that undid revisions which a newer undo in effect undid, too. Each has that
+    newer undo. A new undo must add none, or votes would be subtracted twice."""
+    effective = effective_undos(undos)
+    undone = {number for undo in effective for number in range(undo.undone.first, undo.undone.last + 1)}
+    return {
+        undo: newer
+        for undo in undos
+        for newer in effective
+        if undo.number not in undone and undo.number < newer.number and undo.undone.overlap(newer.undone)
+    }
 
 
 def undo_revisions(

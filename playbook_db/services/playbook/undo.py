@@ -11,11 +11,11 @@ from playbook_db.domain.merging.undo import (
     Effect,
     RevisionRange,
     Side,
-    effective_undos,
+    Undo,
     restore_state,
     undo_message,
     undo_revisions,
-    undone_by,
+    undone_twice,
 )
 from playbook_db.domain.playbook import PointState
 from playbook_db.services.playbook import edit, promotion
@@ -180,33 +180,22 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
     """Return the number of the undo that already undid all of *revisions*, or None if there is none. Raises
-    PointRuleError if only a part was undone."""
-    for other in book.undos_in_force(revisions):
-        if other.number <= revisions.last:
-            continue  # it will be undone itself
-        if other.undone.holds(revisions):
-            return other.number
-        if part := revisions.overlap(other.undone):
-            raise errors.PointRuleError(
-                f"Of {revisions}, {part} {part.was} undone already, in revision {other.number}.",
-                errors.Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
-            )
+    PointRuleError if a revision would be undone twice: by this undo, or by an earlier one that this undo puts into
+    effect again."""
+    new, undos = Undo(book.revision + 1, revisions), book.undos()
+    known = undone_twice(undos)  # a database of an early version can have some
+    for older, newer in undone_twice([new, *undos]).items():
+        if older in known:
+            continue
+        by = older if newer == new else newer
+        if by.undone.holds(revisions):
+            return by.number
+        part = older.undone.overlap(newer.undone)
+        raise errors.PointRuleError(
+            f"{revisions} can't be undone: {part} would be undone again, after revision {by.number}.".capitalize(),
+            errors.Remedy("First redo that with: {}", ("undo", f"{by.number}")),
+        )
     return None
-
-
-def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
-    """Raise PointRuleError if a revision would be undone twice. That is so if *revisions* undid an undo, which would
-    then apply again, and another undo has undone a revision of that undo since."""
-    undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
-    before, after = book.undos_in_force(), effective_undos(undos)
-    for undo in undos:
-        if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
-            part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
-            raise errors.PointRuleError(
-                f"With {revisions} undone, revision {undo.number} would undo {undo.undone} again. But "
-                f"{part} {part.was} undone since, in revision {by}.",
-                errors.Remedy("First redo that with: {}", ("undo", f"{by}")),
-            )
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
@@ -216,7 +205,6 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     if by is not None:
         note = f"{revisions} {revisions.was} undone already; to redo: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
-    _refuse_twice(book, revisions)
     number, last = revisions.first - 1, revisions.last
     before, after = book.states_at(number, changed_in=revisions), book.states_at(last, changed_in=revisions)
     effect = Effect(before, after, book.header_at(number), book.header_at(last))
