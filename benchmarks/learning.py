@@ -66,7 +66,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
 
 def work(what: str, amount: int, folder: Path) -> dict[str, float]:
     """Do one of the measurements; what it took."""
-    from tests.transcripts_made_up import a_session, write_long
+    from tests.transcripts import a_session, write_long
 
     model = AtOnce()
     transcripts = []

@@ -16,7 +16,7 @@ _QUICK_BYTES, _QUICK_PIECES, _QUICK_ROUNDS = 500_000, 5, 1
 
 def run(folder: Path, *, quick: bool) -> Figures:
     """A transcript of 50 MB at once and in 50 pieces: the CPU time of one process, git's included, in turns."""
-    from tests.transcripts_made_up import write_long
+    from tests.transcripts import write_long
 
     size, pieces, rounds = (_QUICK_BYTES, _QUICK_PIECES, _QUICK_ROUNDS) if quick else (_BYTES, _PIECES, _ROUNDS)
     content = Path(write_long(folder / "source.jsonl", size)).read_bytes()

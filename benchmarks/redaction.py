@@ -1,25 +1,22 @@
-"""How many secrets the masking finds, what it takes for one that is none, and what it costs.
+"""How many secrets are masked, how many harmless texts change, and how fast that is.
 
-The secrets are made up here and now, the same for the same seed, in prose, code, JSON, dumps and over several lines.
-Those by an author who had not seen the rules are counted in two halves, by kind: the rules' authors may look at the
-misses of the first, so the second says what the world may expect.
+The texts are those of tests/data/secrets. Authors of rules read only a part of the blind set, so the unread part shows
+what users may expect.
 """
 
 import json
 import random
 import statistics
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from benchmarks.figures import Figures
 from playbook_db.domain.redaction.redact import redact
-from tests import blind_secrets, blind_texts, later_blind_sets
-from tests.harmless_texts import HARMLESS
-from tests.secrets_made_up import made_up_secrets
+from tests import redaction_sets
+from tests.redaction_sets import Sample
 
 _SEED = 20_000
-_HALVES = 11  # the seed that splits the kinds into those looked at and the others
 _SAID = (
     "I read the function and its tests; the parser keeps one token of look-ahead, so the error is reported too late.",
     "def load(path: Path, *, token: str | None = None) -> Config:\n    return Config.of(path, token=token)\n",
@@ -31,10 +28,7 @@ _SAID = (
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
-    """Recall and false positives over several seeds; megabytes per second on transcripts with and without secrets."""
-    seeds = range(_SEED, _SEED + (2 if quick else 50))
-    found, secrets, kinds = _recall(seeds)
-    wrong = sum(redact(text) != text for text in HARMLESS)
+    """Recall and false positives, and megabytes per second on transcripts with and without secrets."""
     size = 200_000 if quick else 4_000_000
     rounds = 1 if quick else 5
     plain, mixed = _transcript(size, secrets=False), _transcript(size, secrets=True)
@@ -44,98 +38,39 @@ def run(folder: Path, *, quick: bool) -> Figures:
         ("the same, and 20 values of the environment", _speed(lambda: redact(plain, values), len(plain), rounds)),
         ("a transcript with a secret every 4 kB", _speed(lambda: redact(mixed), len(mixed), rounds)),
     ]
+    known, harmless = redaction_sets.known(), redaction_sets.harmless()
     return Figures(
         "Masking secrets",
         ("", "found"),
         (
-            (f"{secrets:,} secrets of {kinds} kinds masked", f"{100 * found / secrets:.2f} %"),
-            (f"{len(HARMLESS)} harmless texts changed", f"{wrong}"),
-            *_blind_rows("usual", blind_secrets.usual()),
-            *_blind_rows("hard", blind_secrets.hard()),
-            *_blind_harmless_rows(),
-            *(row for name in later_blind_sets.NAMES for row in _second_rows(name)),
-            *map(_third_row, later_blind_sets.NAMES),
+            _row("known secrets", known),
+            (f"{len(harmless)} known harmless texts changed", f"{sum(redact(text) != text for text in harmless)}"),
             *(
-                _row(f"{author} blind set, {name}", name, blind_texts.rows(name, author))
-                for author in ("twelfth", "thirteenth")
-                for name in blind_texts.NAMES
+                _row(f"blind set, {part}, {'unread' if is_unread else 'read'}", _blind(part, is_unread))
+                for part in redaction_sets.PARTS
+                for is_unread in (False, True)
             ),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
-        ("A secret counts as masked when no twelve characters of it in a row are left.",),
+        ("A text is right if none of its secrets is left, or if it has none and stays.",),
     )
 
 
-def _recall(seeds: Sequence[int]) -> tuple[int, int, int]:
-    found = secrets = 0
-    kinds: set[str] = set()
-    for seed in seeds:
-        for made in made_up_secrets(seed):
-            secrets += 1
-            found += not made.leaks_into(redact(made.text))
-            kinds.add(made.kind)
-    return found, secrets, len(kinds)
+def _blind(part: str, is_unread: bool) -> Collection[Sample]:
+    return redaction_sets.blind(part, is_unread=is_unread)
 
 
-def looked_at(names: Iterable[str]) -> frozenset[str]:
-    """The half of *names*, drawn by chance, whose misses may be looked at."""
-    drawn = sorted(set(names))
-    random.Random(_HALVES).shuffle(drawn)
-    return frozenset(drawn[: len(drawn) // 2])
-
-
-def missed(case: blind_secrets.Case) -> bool:
-    """Whether the secret of *case* is still there."""
-    return case.secret in redact(case.text)
-
-
-def _blind_rows(name: str, cases: Sequence[blind_secrets.Case]) -> Iterator[tuple[str, str]]:
-    seen = looked_at(case.kind for case in cases)
-    for half, is_seen in ("looked at", True), ("not looked at", False):
-        part = [case for case in cases if (case.kind in seen) == is_seen]
-        found = sum(not missed(case) for case in part)
-        kinds = len({case.kind for case in part})
-        yield (
-            f"blind set, {name}, {half}: {len(part)} secrets of {kinds} kinds masked",
-            f"{found} ({100 * found / len(part):.1f} %)",
-        )
-
-
-def _blind_harmless_rows() -> Iterator[tuple[str, str]]:
-    texts = blind_secrets.harmless()
-    seen = looked_at(texts)
-    for half, is_seen in ("looked at", True), ("not looked at", False):
-        part = [text for text in texts if (text in seen) == is_seen]
-        yield f"blind set, harmless, {half}: {len(part)} texts changed", f"{sum(redact(text) != text for text in part)}"
-
-
-def _second_rows(name: str) -> Iterator[tuple[str, str]]:
-    for half, is_seen in ("looked at", True), ("not looked at", False):
-        part = [row for row in later_blind_sets.rows(name) if later_blind_sets.is_looked_at(name, row[0]) == is_seen]
-        yield _row(f"second blind set, {name}, {half}", name, part)
-
-
-def _third_row(name: str) -> tuple[str, str]:
-    return _row(f"third blind set, {name}", name, later_blind_sets.rows(name, "third"))
-
-
-def _row(what: str, name: str, part: Sequence[later_blind_sets.Row]) -> tuple[str, str]:
-    kinds = len({kind for kind, _, _ in part})
-    done = sum(is_done(text, secrets) for _, text, secrets in part)
-    outcome = "left alone" if name == "harmless" else "masked"
-    return f"{what}: {len(part)} texts of {kinds} kinds {outcome}", f"{done} ({100 * done / len(part):.1f} %)"
-
-
-def is_done(text: str, secrets: Collection[str]) -> bool:
-    """Whether redacting *text* leaves none of *secrets*, and all of a text without secrets."""
-    redacted = redact(text)
-    return not any(secret in redacted for secret in secrets) and bool(secrets or redacted == text)
+def _row(name: str, samples: Collection[Sample]) -> tuple[str, str]:
+    kinds = len({sample.kind for sample in samples})
+    right = sum(sample.is_redacted_by(redact) for sample in samples)
+    share = 100 * right / len(samples)
+    return f"{name}: {len(samples):,} texts of {kinds} kinds right", f"{right:,} ({share:.1f} %)"
 
 
 def _transcript(size: int, *, secrets: bool) -> str:
     """About *size* characters of JSON lines, as Claude Code writes them."""
     chance = random.Random(_SEED)
-    hidden = [made.text for made in made_up_secrets(_SEED)]
+    hidden = [sample.text for sample in redaction_sets.known(is_anywhere=True)]
     lines: list[str] = []
     written = 0
     while written < size:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sandbox
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 Step = list[Any]  # its kind and what `player` needs for it
 _NOW = 1_772_323_200.0  # 2026-03-01

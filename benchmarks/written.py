@@ -19,7 +19,7 @@ from benchmarks import sandbox, versions
 from benchmarks.figures import Figures, show
 from benchmarks.hooks import prompt, session_end, session_start
 from tests.messages_api import MessagesApi, PromptCache
-from tests.transcripts_made_up import a_session
+from tests.transcripts import a_session
 
 _SESSIONS = 9
 _PROMPTS = 3

@@ -30,7 +30,7 @@ def marks(question: str, is_risky: Callable[[str], bool | None] = lambda text: F
 
 @cache
 def by_hand() -> Mapping[str, bool]:
-    """The marks that a reader gave the texts of tests/sessions once."""
-    path = Path(__file__).parent / "sessions" / "marks.json"
+    """The marks that a reader gave the texts of tests/data/sessions once."""
+    path = Path(__file__).parent / "data" / "sessions" / "marks.json"
     marked: Mapping[str, bool] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return marked

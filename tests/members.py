@@ -22,7 +22,7 @@ from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.queries.list_queries import Job
 from playbook_db.store.team.memberships import Membership
 from tests.databases import put_empty_database
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 NAME = "github.com/org/shop"
 

@@ -1,13 +1,9 @@
-"""Play a session: lay out its repository, learn from its transcript by a model that says what stands with the session.
-
-For the sessions of tests/sessions_made_up.py and tests/second_sessions.py, and for those that somebody wrote as plain
-data (tests/sessions/).
-"""
+"""Play the sessions of tests/data/sessions: lay out a repository, and learn from a transcript with a scripted model."""
 
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +16,58 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests import marking
-from tests.sessions_made_up import PROJECT, SampleSession
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
+PROJECT = "/home/dev/project"  # the folder of all these sessions
 COMMITTED_AT = "2026-11-19T10:00:00Z"  # before the sessions begin
 _GIT = ("git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgsign=false")
 _FOLDER = re.compile(r"/[^\s'\"]*/\d\d-[a-z-]+/")
 _DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
+
+
+@dataclass(slots=True)
+class SampleSession:
+    """A session and what a model says of it: `lessons` are (text, quotes), `votes` (name, tag, quotes), `operations`
+    what the curator asks for besides one ADD for each lesson."""
+
+    name: str
+    steps: Callable[[TranscriptBuilder], object]
+    lessons: list[tuple[str, list[str]]] = field(default_factory=list)
+    votes: list[tuple[str, str, list[str]]] = field(default_factory=list)
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    agent_id: str = ""
+
+    def write(self, folder: Path, number: int = 0, *, project: str = PROJECT) -> str:
+        """Write the transcript of a session in *project*; its path. Each *number* is a session of its own."""
+        built = TranscriptBuilder(f"{self.name}-{number}", agent_id=self.agent_id)
+        self.steps(built)
+        path = folder / f"{self.name}-{number}.jsonl"
+        path.write_bytes(built.content().replace(PROJECT.encode(), project.encode()))
+        return str(path)
+
+    def reflection(self) -> str:
+        """What the reflector answers."""
+        tags = [
+            {"name": name, "tag": tag, "rationale": "as it says", "ignored": False, "evidence": quotes}
+            for name, tag, quotes in self.votes
+        ]
+        lessons = [
+            {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "", "evidence": quotes}
+            for text, quotes in self.lessons or [("See the operations.", [])][: len(self.operations)]
+        ]
+        return json.dumps({"analysis": "Here is what I learned.", "bullet_tags": tags, "lessons": lessons})
+
+    def all_operations(self) -> list[dict[str, Any]]:
+        """What the curator asks for."""
+        added = [
+            {"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES", "evidence": quotes}
+            for text, quotes in self.lessons
+        ]
+        return [*added, *self.operations]
+
+    def curation(self) -> str:
+        """What the curator answers."""
+        return json.dumps({"reasoning": "As the session shows.", "operations": self.all_operations(), "apart": []})
 
 
 @dataclass(frozen=True)
@@ -34,9 +75,10 @@ class BlindSession:
     """A session as plain data: the files of its repository, its steps, and what a model says of it."""
 
     name: str
-    about: str
     is_poisoned: bool
     steps: Sequence[Sequence[Any]]
+    about: str = ""
+    agent_id: str = ""
     tracked: Mapping[str, str] = field(default_factory=dict)
     untracked: Mapping[str, str] = field(default_factory=dict)
     lessons: Sequence[tuple[str, Sequence[str]]] = ()
@@ -45,10 +87,10 @@ class BlindSession:
 
 
 class BlindSet:
-    """The sessions of tests/sessions/NAME.jsonl, with the points of their project."""
+    """The sessions of tests/data/sessions/NAME.jsonl, with the points of their project."""
 
     def __init__(self, name: str) -> None:
-        path = Path(__file__).parent / "sessions" / f"{name}.jsonl"
+        path = Path(__file__).parent / "data" / "sessions" / f"{name}.jsonl"
         first, *rest = map(json.loads, path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
         sessions = [BlindSession(**each) for each in rest]
         self.POINTS: Sequence[str] = first["points"]
@@ -102,36 +144,6 @@ class State:
     votes: Mapping[str, tuple[int, int]]
 
 
-def of_sample(session: SampleSession, folder: Path) -> Play:
-    """*session*, whose repository tracked all files that it reads and didn't write, but those of dependencies."""
-    tracked: dict[str, str] = {}
-    written: set[str] = set()
-    named: dict[str, str] = {}  # files and folders that commands name
-    call: dict[str, Any] = {}
-    for line in Path(session.write(folder, 99)).read_text().splitlines():
-        content = json.loads(line).get("message", {}).get("content")
-        for block in content if isinstance(content, list) else ():
-            if block["type"] == "tool_use":
-                call = {"name": block["name"], **block["input"]}
-                if block["name"] == "Write":
-                    written.add(str(call["file_path"]).removeprefix(f"{PROJECT}/"))
-            elif block["type"] == "tool_result" and isinstance(block["content"], str):
-                path = str(call.get("file_path", "")).removeprefix(f"{PROJECT}/")
-                command = str(call.get("command", ""))
-                for word in command.replace(";", " ").split():
-                    if "/" in word and not word.startswith(("/", "-", ".", "http")) and word.isprintable():
-                        named[f"{word.split('::')[0].rstrip('/.')}/.keep" if "." not in word else word] = ""
-                if command.startswith("cd "):
-                    named[f"{command[3:].split()[0].rstrip(';&')}/.keep"] = ""
-                if command.startswith("cat ") and " " not in command[4:]:
-                    path = command[4:]
-                if call.get("name") in ("Read", "Bash") and path and not path.startswith("/") and path not in written:
-                    tracked.setdefault(path, block["content"])
-    own = {path: content for path, content in tracked.items() if not path.startswith(_DEPENDENCIES)}
-    own |= {path: "" for path in named if "*" not in path and not path.startswith((*_DEPENDENCIES, *own))}
-    return Play(session, own, {**own, **tracked})
-
-
 def of_blind(blind: BlindSession) -> Play:
     """A session given as plain data."""
     after = {**blind.tracked, **blind.untracked}
@@ -151,7 +163,7 @@ def of_blind(blind: BlindSession) -> Play:
     lessons = [(text, list(quotes)) for text, quotes in blind.lessons]
     votes = [(name, tag, list(quotes)) for name, tag, quotes in blind.votes]
     return Play(
-        SampleSession(blind.name, build, lessons, votes, [dict(each) for each in blind.operations]),
+        SampleSession(blind.name, build, lessons, votes, [dict(each) for each in blind.operations], blind.agent_id),
         blind.tracked,
         after,
     )
@@ -168,6 +180,8 @@ def _add_step(built: TranscriptBuilder, step: Sequence[Any]) -> None:
         built.user(rest[0])
     elif kind == "says":
         built.assistant(rest[0])
+    elif kind == "meta":
+        built.meta(rest[0])
     elif kind == "$":
         folder = f"{PROJECT}/{options['cwd']}".rstrip("/") if options.get("cwd") else PROJECT
         built.assistant(a_call("Bash", command=rest[0]), cwd=folder)
@@ -193,6 +207,8 @@ def _tool(kind: str, rest: Sequence[Any]) -> tuple[str, dict[str, Any], str, boo
     if kind == "mcp":
         failed = len(rest) > 4 and bool(rest[4].get("failed"))
         return f"mcp__{rest[0]}__{rest[1]}", dict(rest[2]), rest[3], failed
+    if kind == "tool":
+        return rest[0], rest[1], rest[2], len(rest) > 3
     if kind == "grep":
         return "Grep", {"pattern": rest[0], "path": _whole(rest[1]), "output_mode": "content"}, rest[2], False
     path = _whole(rest[0])

@@ -33,7 +33,7 @@ from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.quoting import quoting
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 BALLOT, EDITED = "pat-001", "pat-002"  # each chunk votes on the one and rewords the other
 LIMIT_S = 120.0  # a worker that isn't through by then hangs

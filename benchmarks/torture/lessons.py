@@ -16,7 +16,7 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.services import maintenance
 from tests.messages_api import Answer, MessagesApi, Request
 from tests.quoting import quoting
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 _ONE_PROJECT = 40  # transcripts and replies before a new one, so that none grows large
 _LOOK_EVERY = 8

@@ -24,7 +24,7 @@ from playbook_db.claude_code import registration
 from playbook_db.cli.main import main as playbook
 from tests.messages_api import Answer, Request, Usage
 from tests.quoting import with_evidence
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 _NURSERY = multiprocessing.get_context("forkserver")  # a command's imports take longer than its work
 _NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning.learn", __name__])

@@ -18,9 +18,9 @@ from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
 from playbook_db.services.learning.asking import Chunk
 from tests.builders import json_values
 from tests.reading import read_chunks
-from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
+from tests.transcripts import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
 
-SAMPLES = Path(__file__).parent.parent / "samples" / "transcripts"
+SAMPLES = Path(__file__).parent.parent / "data" / "transcripts"
 SMALLEST = 1_000
 LARGE = 100_000
 MEGABYTE = 1 << 20

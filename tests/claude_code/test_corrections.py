@@ -7,9 +7,9 @@ import pytest
 
 from playbook_db.domain.trust.following import CORRECTED, FAILED
 from tests.reading import read_chunks
-from tests.transcripts_made_up import TranscriptBuilder, a_call, a_session, a_thought
+from tests.transcripts import TranscriptBuilder, a_call, a_session, a_thought
 
-_SAMPLES = Path(__file__).parents[1] / "samples" / "transcripts"
+_SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
 _REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). To tell you how to proceed, the user said:\nnot that file"

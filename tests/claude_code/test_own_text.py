@@ -18,7 +18,7 @@ from playbook_db.claude_code.transcripts.own_text import (
     without_reminders,
 )
 from tests.reading import read_chunks, read_lines
-from tests.transcripts_made_up import TranscriptBuilder, a_call, a_thought
+from tests.transcripts import TranscriptBuilder, a_call, a_thought
 
 FOLDER = "/home/dev/project"
 REMEMBERED = "/home/dev/.claude/projects/-home-dev-project/memory"

@@ -15,7 +15,7 @@ from playbook_db.domain.trust.following import REFUSED
 from playbook_db.services.learning.asking import Chunk
 from tests.playing import lay_out
 from tests.reading import read_chunks
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 PROJECT = "/home/dev/project"
 

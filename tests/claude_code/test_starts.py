@@ -16,7 +16,7 @@ from playbook_db.services.project import open_store
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 from tests.databases import put_empty_database
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # starts processes
 

@@ -13,9 +13,9 @@ from playbook_db.claude_code.transcripts.parts import Part
 from playbook_db.claude_code.transcripts.transcript import Entry, Line
 from tests.builders import json_values
 from tests.reading import read_lines
-from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
+from tests.transcripts import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
 
-SAMPLES = Path(__file__).parent.parent / "samples" / "transcripts"
+SAMPLES = Path(__file__).parent.parent / "data" / "transcripts"
 MORE = [Part("text", "more")]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from playbook_db.domain.trust.evidence import USER
 from tests.reading import read_chunks, read_lines
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 _REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "

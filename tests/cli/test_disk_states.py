@@ -20,7 +20,7 @@ from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.cli.conftest import Playbook
 from tests.databases import put_empty_database
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 _READS = (["list"], ["list", "--json"], ["render"], ["show", "oth-001"], ["export"], ["log"], ["stats"], ["at", "1"])
 _COMMANDS = (*_READS, ["add", "a point"], ["init", "--yes"], ["work"], ["db", "check"], ["db", "upgrade"], ["backup"])

@@ -18,7 +18,7 @@ from tests.builders import learned_to
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Usage
-from tests.transcripts_made_up import TranscriptBuilder, note_start
+from tests.transcripts import TranscriptBuilder, note_start
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}

@@ -11,7 +11,7 @@ from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 GOOD = (*answers(reflection(), curation({"type": "ADD", "text": "say what was run", "section": "OTHERS"})),)

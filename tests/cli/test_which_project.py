@@ -22,7 +22,7 @@ from tests.builders import a_worktree
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook
-from tests.transcripts_made_up import a_session
+from tests.transcripts import a_session
 
 Layout = Callable[[Path], tuple[Path, Path]]  # makes folders; returns where a session starts, and its project
 

@@ -36,7 +36,7 @@ from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook as Command
 from tests.cli.conftest import playbook  # noqa: F401 - a fixture
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 

@@ -12,8 +12,7 @@ from playbook_db.domain.redaction import commands, rules, token_patterns
 from playbook_db.domain.redaction.escapes import places_of
 from playbook_db.domain.redaction.redact import redact
 from playbook_db.domain.redaction.token_patterns import Pattern
-from tests import blind_secrets, later_blind_sets
-from tests.secrets_made_up import made_up_secrets
+from tests import redaction_sets
 
 _TOKEN = "aB3dE6gH9jK2mN5pQ8sT1vW4"  # noqa: S105
 _PASSWORD = "tR7kq2Lw9"  # noqa: S105
@@ -64,9 +63,8 @@ h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
 
 @cache
 def _known_texts() -> tuple[str, ...]:
-    blind = [case.text for case in (*blind_secrets.usual(), *blind_secrets.hard())]
-    second = [text for name in ("usual", "hard") for _, text, _ in later_blind_sets.rows(name)]
-    return (*blind, *second, *(made.text for made in made_up_secrets(20_000)))
+    blind = (each for part in ("usual", "hard") for each in redaction_sets.blind(part, is_unread=False))
+    return tuple(each.text for each in (*redaction_sets.known(), *blind))
 
 
 def _texts_for(anchor: str) -> list[str]:

@@ -23,7 +23,7 @@ from playbook_db.claude_code.hooks import enqueue, spool
 from playbook_db.cli.main import main as run_command
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, Reply, Usage
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 _MIRROR = "project/.claude/playbook.json"
 FROZEN = Path(__file__).parents[1] / "frozen" / "0008.db"

@@ -19,7 +19,7 @@ from playbook_db.store.tables import key_points
 from tests.databases import KINDS, Kind
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.quoting import quoting
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 from tests.learning.conftest import MessagesApi, curation, is_reflector, model_at
 from tests.messages_api import Request, Rule
 from tests.quoting import quoting, with_evidence
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 

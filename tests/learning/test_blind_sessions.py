@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from playbook_db.store.engine import Store
-from tests import playing, second_sessions, sessions_made_up
+from tests import playing
 from tests.playing import BlindSet, Play
-from tests.sessions_made_up import SampleSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
 
@@ -31,8 +30,8 @@ class Measured(NamedTuple):
 
 _VOTE = "a helpful vote, with genuine words about the point"
 SETS = {
-    "made up": Measured(sessions_made_up, {"quote-the-tests": _VOTE}, waiting=6, lessons=42, helpful=2),
-    "second": Measured(second_sessions, {}, waiting=1, lessons=42, helpful=4),
+    "first": Measured(BlindSet("first"), {"quote-the-tests": _VOTE}, waiting=6, lessons=42, helpful=2),
+    "second": Measured(BlindSet("second"), {}, waiting=1, lessons=42, helpful=4),
     "third": Measured(BlindSet("third"), {"head-q-many-files": _VOTE}, waiting=1, lessons=50, helpful=6),
     "fourth": Measured(
         BlindSet("fourth"),
@@ -79,8 +78,7 @@ def _plays(sessions: Iterable[Any], folder: Path) -> Iterator[tuple[Play, Path]]
     for session in sessions:
         transcripts = folder / "transcripts" / session.name
         transcripts.mkdir(parents=True)
-        is_sample = isinstance(session, SampleSession)
-        yield playing.of_sample(session, transcripts) if is_sample else playing.of_blind(session), transcripts
+        yield playing.of_blind(session), transcripts
 
 
 def _changed(

@@ -10,7 +10,7 @@ from playbook_db.errors import ModelError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 

@@ -23,7 +23,7 @@ from tests.learning.conftest import (
     reflection,
     show_all,
 )
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 

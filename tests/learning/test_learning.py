@@ -22,7 +22,7 @@ from tests.builders import learned_to
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import PromptCache, Usage
 from tests.reading import read_chunks
-from tests.transcripts_made_up import TranscriptBuilder, a_session
+from tests.transcripts import TranscriptBuilder, a_session
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 

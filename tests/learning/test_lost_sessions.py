@@ -18,7 +18,7 @@ from playbook_db.services.project import Project, ignore
 from tests.builders import learned_to
 from tests.learning.conftest import answers, curation, model_at, reflection
 from tests.messages_api import MessagesApi
-from tests.transcripts_made_up import TranscriptBuilder, note_start
+from tests.transcripts import TranscriptBuilder, note_start
 
 HOUR_S = 3600.0
 

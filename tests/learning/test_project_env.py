@@ -21,7 +21,7 @@ from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import MessagesApi, answers, curation, reflection
 from tests.learning.workers import work_with
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes, some by a socket of no host
 

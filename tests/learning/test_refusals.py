@@ -15,7 +15,7 @@ from playbook_db.store.jobs import Job
 from tests.builders import learned_to
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # databases of many states
 HELPFUL = answers(reflection(("pat-001", "helpful")), curation())

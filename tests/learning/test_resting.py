@@ -10,7 +10,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
 

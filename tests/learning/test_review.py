@@ -11,8 +11,8 @@ from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, Rule, is_reflector, model_at
-from tests.sessions_made_up import SampleSession
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.playing import SampleSession
+from tests.transcripts import TranscriptBuilder, a_call
 
 pytestmark = pytest.mark.slow  # asks an API on loopback
 

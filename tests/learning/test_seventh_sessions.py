@@ -18,10 +18,10 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.project import Project
 from playbook_db.store.engine import Store
 from tests import marking, playing
-from tests.sessions_made_up import PROJECT
+from tests.playing import PROJECT
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
-FOLDER = Path(__file__).parents[1] / "sessions" / "seventh"
+FOLDER = Path(__file__).parents[1] / "data" / "sessions" / "seventh"
 SESSIONS: Mapping[str, Mapping[str, Any]] = json.loads((FOLDER / "expected.json").read_text())
 POINTS = ("Release with just ship", "Run the tests with pytest", "Ask before a deploy")
 THROUGH = {

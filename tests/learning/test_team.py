@@ -31,7 +31,7 @@ from playbook_db.store.team import memberships, replica
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
-from tests.transcripts_made_up import TranscriptBuilder, note_start
+from tests.transcripts import TranscriptBuilder, note_start
 from tests.web.conftest import Visitor, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a server

@@ -17,7 +17,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.queries import list_queries, log_queries
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
 from tests.members import NewMember, rows
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # asks an API on loopback
 

@@ -18,7 +18,7 @@ from tests.builders import a_worktree
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection, show_all
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 HELPFUL = answers(reflection(("pat-001", "helpful")), curation())
 

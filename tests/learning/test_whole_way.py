@@ -27,7 +27,7 @@ from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request
-from tests.transcripts_made_up import TranscriptBuilder, a_call
+from tests.transcripts import TranscriptBuilder, a_call
 
 pytestmark = pytest.mark.slow  # starts processes
 

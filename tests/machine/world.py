@@ -22,7 +22,7 @@ from playbook_db.store.dialect import Dialect
 from playbook_db.store.postgres.dialect import PostgresDialect
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.mcp.conftest import Session
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 # What differs by the kind of database, and what stands for it.
 _BY_KIND = (

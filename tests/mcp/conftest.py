@@ -18,7 +18,7 @@ from playbook_db.mcp_server import start, tools
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
 from tests.databases import put_empty_database
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 SESSION = "5426d92d-ea30-4afe-bd91-b33bacdfa9db"
 

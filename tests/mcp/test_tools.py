@@ -22,7 +22,7 @@ from playbook_db.services.playbook.review import Decision
 from tests.cli.test_away import AWAY, team_replica  # noqa: F401 - a fixture
 from tests.mcp.conftest import SESSION, Session
 from tests.members import NAME
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts import TranscriptBuilder
 
 LOOKING = {"search", "why", "list", "history"}
 WRITING = {"add", "propose_edit", "propose_retirement", "vote", "undo"}

@@ -1,6 +1,6 @@
 """Transcripts as Claude Code writes them, made up: both versions' shapes, every kind of line that was observed.
 
-The fields are those of the verbatim ones in tests/samples/transcripts; only what readers may look at is in them.
+The fields are those of the verbatim ones in tests/data/transcripts; only what readers may look at is in them.
 """
 
 import json
