@@ -412,4 +412,4 @@ def _named(names: Mapping[str, object]) -> str:
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:
-    return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
+    return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten), row.cause)
