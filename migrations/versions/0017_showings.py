@@ -1,7 +1,8 @@
-"""Rename the tables of showings: `injections` becomes `showings`, and the former `showings` becomes `showing_counts`.
+"""Rename the tables of showings, with their rows, and add a column for the cause of a retirement.
 
-`unsent_injections` becomes `unsent_showings`. All rows stay. SQLite can't rename a constraint, so each table is copied
-there.
+`injections` becomes `showings`, the former `showings` becomes `showing_counts`, and `unsent_injections` becomes
+`unsent_showings`. SQLite can't rename a constraint, so each table is copied there. Existing retirements get the cause
+that their source, reason or message tells, else NULL.
 """
 
 import sqlalchemy as sa
@@ -18,12 +19,40 @@ _CREATED = sa.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name 
 _CONSTRAINTS = sa.text(
     "SELECT conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass) AND contype IN ('p', 'f', 'c')"
 )
+_CAUSES = (
+    "'user', 'curator', 'merged', 'duplicate', 'harmful', 'moved', 'import', 'other_side', 'undo', 'forgotten', "
+    "'repair'"
+)
+_CAUSE = """
+UPDATE changes SET cause = (
+    SELECT CASE
+        WHEN successor_id IS NOT NULL AND reason LIKE 'merged into %' THEN 'merged'
+        WHEN successor_id IS NOT NULL AND reason LIKE 'duplicate of %' THEN 'duplicate'
+        WHEN reason LIKE 'pruned: % harmful, % helpful' AND r.source IN ('prune', 'learn') THEN 'harmful'
+        WHEN reason = 'not in the imported playbook' AND r.source = 'import' THEN 'import'
+        WHEN reason = 'removed on the other side' AND r.source IN ('import', 'sync') THEN 'other_side'
+        WHEN reason = 'restored from the history' AND r.message LIKE 'corrected: %' THEN 'repair'
+        WHEN reason LIKE '% undone' AND r.source = 'undo' THEN 'undo'
+        WHEN r.source = 'learn' OR (r.source = 'edit' AND r.message LIKE 'applied a batch from %') THEN 'curator'
+        WHEN r.source <> 'edit' THEN NULL
+        WHEN r.message LIKE 'retired %' AND r.session_id IS NULL THEN 'user'
+        WHEN substr(r.message, length(r.message) - length(reason) - 1) = ': ' || reason
+            AND (reason LIKE 'promoted to %' OR reason LIKE 'demoted to %') THEN 'moved'
+        WHEN reason = 'forgotten' AND EXISTS (SELECT 1 FROM erasures AS e WHERE e.playbook_id = changes.playbook_id
+                                              AND e.revision = changes.revision) THEN 'forgotten'
+    END FROM revisions AS r WHERE r.playbook_id = changes.playbook_id AND r.number = changes.revision)
+WHERE kind = 'retire'
+"""
 
 
 def upgrade() -> None:
     rename = _rename if op.get_context().dialect.name == "postgresql" else _copy
     for old, new in _TABLES.items():
         rename(old, new)
+    fixed = sa.CheckConstraint(f"cause IS NULL OR (kind = 'retire' AND cause IN ({_CAUSES}))", name="ck_changes_cause")
+    text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+    op.add_column("changes", sa.Column("cause", text, fixed))
+    op.execute(_CAUSE)
 
 
 def _rename(old: str, new: str) -> None:

@@ -11,6 +11,7 @@ from typing import Protocol
 from playbook_db.domain.playbook import (
     LEGACY_PREFIX,
     MAX_COUNTER,
+    Cause,
     Change,
     KeyPoint,
     Playbook,
@@ -194,13 +195,15 @@ class Draft:
         self._points[point.name] = point
         self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
-    def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
+    def retire(
+        self, name: str, *, cause: Cause | None = None, reason: str | None = None, successor: str | None = None
+    ) -> None:
         """Retire the live point *name*. No new point ever gets this name."""
         point = self[name]
         self._without_text(point)
         self._points[name] = None
         self._spent.add(name)
-        self.changes.append(Change("retire", point, reason, successor))
+        self.changes.append(Change("retire", point, reason, successor, cause=cause))
 
     def free_position(self) -> int:
         """Return a position that is higher than all others in the playbook."""

@@ -131,7 +131,7 @@ def fold_into(draft: Draft, name: str, duplicate: str) -> None:
         helpful, harmful = survivor.helpful + point.helpful, survivor.harmful + point.harmful
         reason = f"added the votes of its duplicate {duplicate}"
         draft.change(replace(survivor, helpful=helpful, harmful=harmful), kind="edit", reason=reason)
-    draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
+    draft.retire(duplicate, cause="duplicate", reason=f"duplicate of {name}", successor=name)
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -157,7 +157,7 @@ def prune(draft: Draft) -> tuple[KeyPoint, ...]:
     """Retire all harmful points. Return the retired points in canonical order."""
     pruned = tuple(point for point in draft.points() if is_harmful(point))
     for point in pruned:
-        draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
+        draft.retire(point.name, cause="harmful", reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
     return pruned
 
 
@@ -215,13 +215,14 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
     reason = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
     draft.add(merged, reason=storable(reason))
     for source in sources:
-        draft.retire(source.name, reason=f"merged into {merged.name}", successor=merged.name)
+        draft.retire(source.name, cause="merged", reason=f"merged into {merged.name}", successor=merged.name)
 
 
 def _delete(draft: Draft, fields: Mapping[str, Any]) -> None:
     target = _target(draft, fields)
     reason = fields.get("reason")
-    draft.retire(target.name, reason=storable(reason) if isinstance(reason, str) and reason.strip() else "deleted")
+    words = storable(reason) if isinstance(reason, str) and reason.strip() else "deleted"
+    draft.retire(target.name, cause="curator", reason=words)
 
 
 _PERFORM: dict[str, Callable[[Draft, Mapping[str, Any]], None]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from unicodedata import normalize
 
 from playbook_db.domain.json_text import write_json
@@ -15,6 +15,11 @@ LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a longer number doesn't count
 NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
+# By what a point is retired: a person, an operation DELETE, a merge, the same text, votes, `promote` or `demote`, an
+# import with --replace, the other side of a merged file, an undo, `forget`, or a repair.
+Cause = Literal[
+    "user", "curator", "merged", "duplicate", "harmful", "moved", "import", "other_side", "undo", "forgotten", "repair"
+]
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 
 
@@ -120,12 +125,13 @@ class PointState(NamedTuple):
 
 
 class RetiredPoint(NamedTuple):
-    """A retired point, the revision that retired it, and the reason. A forgotten point has lost its text."""
+    """A retired point, the revision that retired it, the reason and the cause. A forgotten point has lost its text."""
 
     point: KeyPoint
     revision: int
     reason: str | None = None
     is_forgotten: bool = False
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +139,8 @@ class Change:
     """A change to one point: the kind of change, the point after the change, and the reason.
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters), `move` (within its section), `retire`,
-    `restore`. `successor` names the point that replaces a merged or duplicate point. `reworded` says whether the text
-    changed. `evidence` is the session's evidence for the change.
+    `restore`. `cause` is that of a retirement. `successor` names the point that replaces a merged or duplicate point.
+    `reworded` says whether the text changed. `evidence` is the session's evidence for the change.
     """
 
     kind: str
@@ -143,6 +149,7 @@ class Change:
     successor: str | None = None
     reworded: bool = False
     evidence: tuple[Evidence, ...] = ()
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,16 +44,6 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def is_ahead(time: str, now: str) -> bool:
-    """Return whether the stored *time* is more than a day after the stored time *now*: then a wrong clock wrote it."""
-    return time > now and time > timestamp(datetime.fromisoformat(now) + timedelta(days=1))
-
-
-def wrong_clock(revision: int, time: str) -> str:
-    """Describe a *revision* whose *time* `is_ahead`."""
-    return f"revision {revision} is dated {time[:10]}, more than a day ahead: see whether this machine's clock is right"
-
-
 def read_timestamp(value: object) -> datetime | None:
     """Parse a time from a file. Without a zone, the time is in UTC. Return None if *value* isn't a time."""
     try:

@@ -117,8 +117,8 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
             return None
         for name in others:
             kind, point = "edit" if name in live else "restore", history.get(name)
-            change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
-            book.draft.changes.append(replace(change, reason="restored from the history"))
+            change = Change(kind, point) if point else Change("retire", live[name], cause="repair")
+            book.draft.changes.append(replace(change, reason="restored from the history", reworded=True))
         message = f"corrected: {', '.join(others) or 'stored counts'}"
         file = FileFields(book.header_at(book.revision))
         if book.commit("import", message, file=file, even_if_unchanged=True).revision:

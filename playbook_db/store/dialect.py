@@ -35,6 +35,10 @@ class Dialect(Protocol):
         """Return the current time. If a server has just locked a playbook, that is the server's time."""
         return datetime.now(UTC)
 
+    def clock(self, connection: Connection) -> datetime:
+        """Return the current time of the machine that has the database."""
+        return datetime.now(UTC)
+
     def unchanged(self) -> AbstractContextManager[Connection]: ...
     def prepare(self) -> None: ...
     def exclusive(self) -> AbstractContextManager[None]: ...

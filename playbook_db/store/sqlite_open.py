@@ -160,9 +160,11 @@ def newest_backup(path: str) -> "str | None":
         return None
     import re  # late, as above
 
+    from playbook_db.wrong_clock import is_ahead
+
     matches = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
-    tomorrow = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + 86400))  # later ones are of a wrong clock
-    named = [(m["time"] < tomorrow, m["time"], int(m["number"] or 1), m.string) for m in matches if m]
+    now_s = time.time()
+    named = [(not is_ahead(m["time"], now_s), m["time"], int(m["number"] or 1), m.string) for m in matches if m]
     return os.path.join(folder, max(named)[3]) if named else None
 
 

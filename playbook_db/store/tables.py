@@ -188,7 +188,7 @@ changes = table(
     *required(COUNT, "position", "helpful", "harmful"),
     *optional(TEXT, "text", "reason"),
     sa.Column("successor_id", COUNT),
-    sa.Column("evidence", TEXT),
+    *optional(TEXT, "evidence", "cause"),
     of_point("changes"),
     of_point("changes", "successor_id"),
     with_rowid=False,

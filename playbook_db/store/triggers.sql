@@ -27,9 +27,9 @@ END;
 CREATE TRIGGER changes_no_update BEFORE UPDATE ON changes
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
     OR (NEW.playbook_id, NEW.revision, NEW.seq, NEW.point_id, NEW.kind, NEW.section, NEW.position, NEW.helpful,
-        NEW.harmful, NEW.successor_id, NEW.text IS NULL)
+        NEW.harmful, NEW.successor_id, NEW.cause, NEW.text IS NULL)
         IS NOT (OLD.playbook_id, OLD.revision, OLD.seq, OLD.point_id, OLD.kind, OLD.section, OLD.position,
-                OLD.helpful, OLD.harmful, OLD.successor_id, OLD.text IS NULL)
+                OLD.helpful, OLD.harmful, OLD.successor_id, OLD.cause, OLD.text IS NULL)
     OR (NEW.text IS NOT OLD.text AND instr(NEW.text, '[forgotten]') = 0)
     OR (NEW.reason IS NOT OLD.reason AND instr(NEW.reason, '[forgotten]') = 0)
     OR (NEW.evidence IS NOT OLD.evidence AND instr(NEW.evidence, '[forgotten]') = 0)

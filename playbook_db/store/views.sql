@@ -14,7 +14,11 @@ ORDER BY p.key, s.position, k.position;
 
 CREATE VIEW retired_key_points AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text, k.helpful, k.harmful,
-       r.time AS retired_at, k.retired_in AS retired_in_revision, k.retired_reason AS reason, b.time AS created_at
+       r.time AS retired_at, k.retired_in AS retired_in_revision, k.retired_reason AS reason,
+       (SELECT c.cause FROM changes AS c
+        WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id AND c.revision = k.retired_in AND c.kind = 'retire'
+        ORDER BY c.seq DESC LIMIT 1) AS cause,
+       b.time AS created_at
 FROM key_points AS k
 JOIN playbooks AS p ON p.id = k.playbook_id
 JOIN sections AS s ON s.slug = k.section
@@ -26,7 +30,7 @@ ORDER BY p.key, k.retired_in DESC, s.position, k.position;
 CREATE VIEW history AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.role, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
-       t.name AS successor, c.evidence
+       c.cause, t.name AS successor, c.evidence
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number
@@ -35,10 +39,32 @@ JOIN sections AS s ON s.slug = c.section
 LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
 UNION ALL
 SELECT p.key, r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number);
+
+-- The state of each live point after each revision that changed it, until the next such revision. A retired point has
+-- no state.
+CREATE VIEW point_states AS
+SELECT p.key AS playbook, k.name, s.name AS section,
+       (SELECT b.text FROM changes AS b
+        WHERE b.playbook_id = c.playbook_id AND b.point_id = c.point_id AND b.text IS NOT NULL
+          AND b.revision <= c.revision
+        ORDER BY b.revision DESC, b.seq DESC LIMIT 1) AS text,
+       c.helpful, c.harmful, c.revision, r.time AS valid_from,
+       (SELECT t.time FROM changes AS n
+        JOIN revisions AS t ON t.playbook_id = n.playbook_id AND t.number = n.revision
+        WHERE n.playbook_id = c.playbook_id AND n.point_id = c.point_id AND n.revision > c.revision
+        ORDER BY n.revision LIMIT 1) AS valid_to
+FROM playbooks AS p
+JOIN changes AS c ON c.playbook_id = p.id AND c.kind <> 'retire'
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+JOIN sections AS s ON s.slug = c.section
+JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
+WHERE NOT EXISTS (SELECT 1 FROM changes AS l
+                  WHERE l.playbook_id = c.playbook_id AND l.point_id = c.point_id AND l.revision = c.revision
+                    AND l.seq > c.seq);
 
 -- Undone ranges don't overlap, so one lookup in the index finds the range before or around a revision.
 CREATE VIEW undos AS
@@ -118,9 +144,9 @@ JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
 CREATE VIEW point_use AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text,
        coalesce(w.sessions, 0) AS sessions_shown,
-       (SELECT count(*) FROM citations AS c
+       (SELECT count(c.point_id) FROM citations AS c
         WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS sessions_cited,
-       1.0 * (SELECT count(*) FROM citations AS c
+       1.0 * (SELECT count(c.point_id) FROM citations AS c
               WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
                 AND EXISTS (SELECT 1 FROM showings AS i CROSS JOIN json_each(i.points) AS point
                             WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
@@ -189,19 +215,18 @@ WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision;
 
 CREATE VIEW rewordings AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message, k.name,
-       b.text AS before, c.text AS after, c.reason
-FROM playbooks AS p
-JOIN changes AS c ON c.playbook_id = p.id AND c.text IS NOT NULL
-JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
-JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
-JOIN changes AS b ON b.playbook_id = c.playbook_id
-  AND (b.revision, b.seq) = (
-      SELECT l.revision, l.seq FROM changes AS l
-      WHERE l.playbook_id = c.playbook_id AND l.point_id = c.point_id AND l.text IS NOT NULL
-        AND (l.revision, l.seq) < (c.revision, c.seq)
-      ORDER BY l.revision DESC, l.seq DESC LIMIT 1)
-WHERE b.text <> c.text;
+SELECT * FROM (
+    SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message, k.name,
+           (SELECT b.text FROM changes AS b
+            WHERE b.playbook_id = c.playbook_id AND b.point_id = c.point_id AND b.text IS NOT NULL
+              AND b.revision <= c.revision AND (b.revision < c.revision OR b.seq < c.seq)
+            ORDER BY b.revision DESC, b.seq DESC LIMIT 1) AS before,
+           c.text AS after, c.reason
+    FROM playbooks AS p
+    JOIN changes AS c ON c.playbook_id = p.id AND c.text IS NOT NULL
+    JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+    JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision) AS w
+WHERE w.before <> w.after;
 
 CREATE VIEW skipped AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason

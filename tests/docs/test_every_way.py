@@ -344,6 +344,7 @@ def expected(life: Life) -> dict[str, Any]:
              *(sum(vote.session is not None and vote.tag == tag for vote in counted) for tag in ("helpful", "harmful")))
         ],
         "Which points do sessions ignore?": [],
+        "Which points had helped most by the end of October?": [],  # the life is later
     }  # fmt: skip
 
 

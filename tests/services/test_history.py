@@ -18,7 +18,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.errors import ArgumentError, NotFoundError
 from playbook_db.services.playbook import edit, import_export
-from playbook_db.services.playbook.undo import restore_as_of, undo
+from playbook_db.services.playbook.undo import go_back, restore_as_of, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import command_reads, history
 from playbook_db.services.reading.file_first import ReadSource
@@ -108,10 +108,11 @@ def told_of(made: "Iterable[Change | LoggedChange]") -> list[tuple[str, KeyPoint
     return [(change.kind, change.point, change.reason, change.successor) for change in made]
 
 
-def found(project: Project, text: str, **options: Any) -> int:
+def found(project: Project, text: str) -> int:
     """The revision that *text* means, some time after START."""
-    with project.store.read(project.key) as book:
-        return find_revision(book, text, **{"now": START + timedelta(days=30), **options})
+    with pytest.MonkeyPatch.context() as patch, project.store.read(project.key) as book:
+        patch.setattr(book, "clock", lambda: START + timedelta(days=30))
+        return find_revision(book, text)
 
 
 @pytest.fixture(autouse=True)
@@ -550,6 +551,19 @@ def test_later_revisions_do_not_follow_a_wrong_clock(project: Project) -> None:
     assert history.at(project, "0s").revision == 3
     assert history.at(project, "0s").time == log(project)[0].time
     assert abs(datetime.fromisoformat(log(project)[0].time) - datetime.now(UTC)) < timedelta(days=1)
+
+
+def test_relative_times_are_those_of_a_server(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member's wrong clock doesn't move them. A file has no other clock than the machine's."""
+    learn(project, batch=[{"type": "ADD", "section": "OTHERS", "text": "made just now"}])
+    wrong = datetime.now(UTC) + timedelta(days=5000)
+    monkeypatch.setattr(Dialect, "now", lambda *_: wrong)
+    monkeypatch.setattr(Dialect, "clock", lambda *_: wrong)
+
+    found = len(log(project, since="2h")), history.at(project, "2h").revision
+    undone = go_back(project, "2h").result.revision
+
+    assert (found, undone) == (((1, 0), 2) if project.store.is_shared else ((0, 1), None))
 
 
 def test_a_server_dates_what_a_member_of_a_wrong_clock_writes(

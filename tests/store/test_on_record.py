@@ -230,7 +230,7 @@ def _drop_later(shell: Shell) -> None:
     for table in ("showings", "unsent_showings"):
         shell.execute(f"ALTER TABLE {table} DROP COLUMN held_back")
     shell.execute("ALTER TABLE playbooks DROP COLUMN initialized, DROP COLUMN root_commit, DROP COLUMN origin")
-    shell.execute("ALTER TABLE jobs DROP COLUMN folder")
+    shell.execute("ALTER TABLE jobs DROP COLUMN folder; ALTER TABLE changes DROP COLUMN cause")
 
 
 def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store: Store, shell: Shell) -> None:

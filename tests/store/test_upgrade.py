@@ -445,6 +445,43 @@ def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) 
         assert connection.execute(counts).fetchone() == (3, "2028")
 
 
+def test_older_retirements_get_the_cause_that_the_history_tells(tmp_path: Path) -> None:
+    """By who or what wrote them: a person's, a merge and an undo are told. A reason of one's own tells nothing."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0016.db", path)
+    rows = (
+        ("prune", "pruned 1 point", "pruned: 4 harmful, 1 helpful", "harmful"),
+        ("edit", "retired mis-003", "pruned: 4 harmful, 1 helpful", "user"),
+        ("edit", "pat-003: promoted to upat-001", "promoted to upat-001", "moved"),
+        ("edit", "changed by a program", "promoted to upat-001", None),
+        ("import", "imported a.json", "not in the imported playbook", "import"),
+        ("sync", "merged a.json", "removed on the other side", "other_side"),
+        ("undo", "undid revision 3", "revision 3 was undone", "undo"),
+        ("undo", "undid revision 3", "it didn't help", None),
+        ("learn", "learned", "never needed", "curator"),
+        ("edit", "applied a batch from a test", "deleted", "curator"),
+    )
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (last,) = connection.execute("SELECT max(number) FROM revisions WHERE playbook_id = 1").fetchone()
+        for number, (source, message, reason, _) in enumerate(rows, last + 1):
+            revision = (number, f"2027-01-{number % 28 + 1:02}", source, message)
+            connection.execute("INSERT INTO revisions (playbook_id, number, time, source, actor, message)"
+                               " VALUES (1, ?, ?, ?, 'ann', ?)", revision)  # fmt: skip
+            connection.execute("INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position,"
+                               " helpful, harmful, reason) VALUES (1, ?, 1, 3, 'retire', 'pat', 3, 0, 0, ?)",
+                               (number, reason))  # fmt: skip
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        causes = "SELECT cause FROM changes WHERE playbook_id = 1 AND revision > ? ORDER BY revision"
+        assert connection.execute(causes, (last,)).fetchall() == [(cause,) for *_, cause in rows]
+        retired = "SELECT DISTINCT name, cause FROM history WHERE revision <= ? AND kind = 'retire' ORDER BY name"
+        assert connection.execute(retired, (last,)).fetchall() == [
+            ("mis-001", "merged"), ("mis-002", "merged"), ("oth-002", "user"),
+        ]  # fmt: skip
+
+
 def test_what_compared_sessions_leaves_an_older_database(tmp_path: Path) -> None:
     """The results of sessions, their views, and records of points that a session wasn't shown on purpose."""
     path = tmp_path / "playbook.db"

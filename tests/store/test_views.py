@@ -1,17 +1,20 @@
 """What the views make of the rows, where that isn't plain."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from playbook_db import store
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import sql
-from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
+from playbook_db.services.reading import history, sql
+from tests.databases import DISTRIBUTED, REFUSALS, PlainConnection, raw_connection
 
 pytestmark = pytest.mark.postgres
 
@@ -107,6 +110,58 @@ def test_rewording_tells_what_was_there_before_through_a_retirement(project: Pro
     rows = raw.execute("SELECT before, after FROM rewordings ORDER BY revision").fetchall()
 
     assert [tuple(row) for row in rows] == [("one", "uno"), ("uno", "une")]
+
+
+def test_a_state_lasts_until_the_next_change_of_its_point(project: Project, raw: Any) -> None:
+    """At each revision's time, the rows that hold are the playbook as it was then."""
+    edit.edit(project, "pat-001", text="one and more")
+    edit.vote(project, "pat-001", "helpful")
+    edit.retire(project, "pat-002")
+    edit.restore(project, "pat-002")
+    undo.undo(project)
+    held = (
+        "SELECT name, section, text, helpful, harmful FROM point_states"
+        " WHERE valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) ORDER BY name"
+    )
+
+    for number in range(1, 9):
+        past = history.at(project, str(number))
+        points = sorted((p.name, p.section, p.text, p.helpful, p.harmful) for p in past.playbook.points)
+        assert [tuple(row) for row in raw.execute(held, (past.time, past.time)).fetchall()] == points
+    assert past.revision == number
+
+
+def test_a_retirement_has_one_of_the_fixed_causes(project: Project, raw: Any) -> None:
+    """Whoever retired it, whatever was given as the reason. Nothing else has a cause, and nobody changes it."""
+    for number in range(4, 8):
+        edit.add(project, f"advice number {number}", section="pat")
+    edit.retire(project, "pat-001", reason="stale")
+    edit.apply_batch(project, [{"type": "DELETE", "target_id": "pat-002", "reason": "stale"}], origin="a test")
+    merge = {"type": "MERGE", "source_ids": ["pat-003", "pat-004"], "merged_text": "both"}
+    edit.apply_batch(project, [merge], origin="a test")
+    for _ in range(3):
+        edit.vote(project, "pat-005", "harmful")
+    edit.prune(project)
+    edit.merge_points(project, "pat-007", "pat-006")
+    edit.add(project, "by mistake", section="oth")
+    undo.undo(project)
+
+    causes = dict(map(tuple, raw.execute("SELECT name, cause FROM retired_key_points").fetchall()))
+    assert causes == {
+        "pat-001": "user", "pat-002": "curator", "pat-003": "merged", "pat-004": "merged", "pat-005": "harmful",
+        "pat-006": "duplicate", "oth-001": "undo",
+    }  # fmt: skip
+    with pytest.raises(REFUSALS):
+        raw.execute("UPDATE changes SET cause = NULL")
+    assert raw.execute("SELECT count(*) FROM changes WHERE kind <> 'retire' AND cause IS NOT NULL").fetchone()[0] == 0
+
+
+def test_views_are_of_what_other_readers_of_the_file_understand() -> None:
+    """DuckDB parses each view itself, and then can't list any table if it doesn't know one statement."""
+    folder = Path(store.__file__).parent
+    made = (folder / "views.sql").read_text() + (folder / "search.sql").read_text().partition("CREATE VIEW")[2]
+
+    assert not re.search(r" GLOB |RECURSIVE|\) (=|<) \((\s|SELECT)|\bcount\(\*\) FROM citations", made)
 
 
 def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from playbook_db import settings
+from playbook_db import settings, wrong_clock
 from playbook_db.cli.context import (
     Command,
     as_json,
@@ -95,8 +96,8 @@ def log(**options: Any) -> None:
         newest_shown = next(revisions, None)
         revisions = itertools.chain(filter(None, [newest_shown]), revisions)
         shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
-        if newest_shown and times.is_ahead(newest_shown.time, times.timestamp(datetime.now(UTC))):
-            notify([times.wrong_clock(newest_shown.number, newest_shown.time)])
+        if newest_shown and wrong_clock.is_ahead(newest_shown.time, time.time()):
+            notify([wrong_clock.warning(newest_shown.number, newest_shown.time)])
         texts = (history_view.logged(revision, of_point=options["name"] is not None) for revision in shown)
         first = next(texts, None)
         if first is None:

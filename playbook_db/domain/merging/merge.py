@@ -84,7 +84,7 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
     notes = [*erasure_notes]
     for point in draft.points():
         if point.name not in theirs.by_name:
-            draft.retire(point.name, reason="not in the imported playbook")
+            draft.retire(point.name, cause="import", reason="not in the imported playbook")
     for point in theirs.points:
         if point.name in draft:
             draft.update(point)
@@ -135,7 +135,7 @@ def merge_three_way(
         if here is None or before.name in theirs.by_name:
             continue
         if here.text == before.text:
-            draft.retire(before.name, reason="removed on the other side")
+            draft.retire(before.name, cause="other_side", reason="removed on the other side")
         else:
             notes.append(f"{before.name} was removed there and reworded here; it stays")
     if _has_their_order(base, ours, theirs):

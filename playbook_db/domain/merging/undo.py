@@ -258,7 +258,8 @@ def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint],
         if point != now.point or not now.is_live:
             draft.place(point, kind=_kind(now, point))
         if not new.is_live:
-            draft.retire(name, reason=reason if now.is_live else retired[name].reason)
+            before = RetiredPoint(point, 0, reason, cause="undo") if now.is_live else retired[name]
+            draft.retire(name, cause=before.cause, reason=before.reason)
 
 
 def _kind(now: PointState, new: KeyPoint) -> str:

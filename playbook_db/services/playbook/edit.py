@@ -63,7 +63,7 @@ def retire(project: Project, *names: str, reason: str | None = None, was: str | 
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             _require_same(live_point(book, name), was)
-            book.draft.retire(name, reason=reason or "retired by hand")
+            book.draft.retire(name, cause="user", reason=reason or "retired by hand")
         return book.commit("edit", f"retired {', '.join(names)}")
 
 

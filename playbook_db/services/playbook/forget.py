@@ -222,7 +222,7 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
             return planned
         for name in now.names:
             if name in book.draft:
-                book.draft.retire(name, reason=erasure.REASON)
+                book.draft.retire(name, cause="forgotten", reason=erasure.REASON)
         result = book.commit("edit", message, even_if_unchanged=True)
         fields = [field for field in now.fields if field.table != "heads"]
         eraser = Eraser(now.texts, request.pattern)

@@ -109,7 +109,7 @@ def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry
         if edit.live_point(book, point.name).text != point.text:
             raise PointRuleError(f"{point.name} was copied to {copy}, but not retired: it was reworded meanwhile.")
         reason = _went(source, copy, target)
-        book.draft.retire(point.name, reason=reason)
+        book.draft.retire(point.name, cause="moved", reason=reason)
         return book.commit("edit", f"{point.name}: {reason}")
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from playbook_db import errors
 from playbook_db.domain.merging.diff import changed_keys
@@ -121,7 +120,7 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 def go_back(project: Project, moment: str, *, dry_run: bool = False) -> UndoResult:
     """Restore the playbook as it was at *moment*, a revision or a time. All later revisions are undone."""
     with project.store.write(project.key, dry_run=dry_run) as book:
-        revision = find_revision(book, moment, now=datetime.now(UTC))
+        revision = find_revision(book, moment)
         if revision == book.revision:
             note = f"there is nothing to undo after revision {revision}"
             return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
@@ -135,7 +134,7 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Restore the point *name*, live or retired, to its state at *moment*. Raises PointRuleError if the point wasn't
     live then or was forgotten, and NotFoundError."""
     with project.store.write(project.key) as book:
-        revision = find_revision(book, moment, now=datetime.now(UTC))
+        revision = find_revision(book, moment)
         if name in book.draft:
             current = PointState(book.draft[name], is_live=True)
         else:

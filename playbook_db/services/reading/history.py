@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from playbook_db.domain import times
 from playbook_db.domain.merging import diff, merge
@@ -106,18 +106,17 @@ def require_history(project: Project) -> None:
         )
 
 
-def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
+def find_revision(book: PlaybookRepository, text: str) -> int:
     """Return the number of the revision that *text* names. *text* is a number (`12`, `r12`) or a time.
 
-    Number 0 is the empty playbook. A time means the last revision up to then, and a date the end of that day. *now* is
-    the current time, with its zone. Raises NotFoundError for an unknown number, ArgumentError if *text* is
-    neither a number nor a time.
+    Number 0 is the empty playbook. A time means the last revision up to then, and a date the end of that day. Raises
+    NotFoundError for an unknown number, ArgumentError if *text* is neither a number nor a time.
     """
     number = times.revision_number(text)
     if number is None:
         if text.strip().casefold() == "now":
             return book.revision  # whatever the clock says
-        return book.revision_at(timestamp(_moment(text, now=now, end=True)))
+        return book.revision_at(timestamp(_moment(book, text, end=True)))
     if number > book.revision:
         raise revision_not_found(text.strip(), book.revision)
     return number
@@ -126,7 +125,7 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """Return the playbook as it was at *when*, a revision or a time in the form that `find_revision` explains."""
     with project.store.read(project.key) as book:
-        revision = find_revision(book, when, now=datetime.now(UTC))
+        revision = find_revision(book, when)
         return SourcedPlaybook(reading=Reading(book.at(revision)), revision=revision, time=book.time_of(revision))
 
 
@@ -212,8 +211,8 @@ def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
     return diff.compare(old, new)
 
 
-def _moment(text: str, *, now: datetime, end: bool) -> datetime:
-    moment = times.parse_time(text, now=now, end=end)
+def _moment(book: PlaybookRepository, text: str, *, end: bool) -> datetime:
+    moment = times.parse_time(text, now=book.clock(), end=end)
     if moment is None:
         raise not_a_moment(text, times.EXAMPLES)
     return moment
@@ -221,13 +220,12 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
 
 def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     """Return *query* as a filter for the store. Times become revision numbers; names and ids are looked up."""
-    now = datetime.now(UTC)
-    last = book.revision if query.until is None else find_revision(book, query.until, now=now)
+    last = book.revision if query.until is None else find_revision(book, query.until)
     first = 1
     if query.since is not None and times.revision_number(query.since) is not None:
-        first = find_revision(book, query.since, now=now)
+        first = find_revision(book, query.since)
     elif query.since is not None:
-        before = _moment(query.since, now=now, end=False) - timedelta(microseconds=1)
+        before = _moment(book, query.since, end=False) - timedelta(microseconds=1)
         first = book.revision_at(timestamp(before)) + 1
     point_id = None if query.name is None else list_queries.point_id(book, query.name)
     if query.name is not None and point_id is None:

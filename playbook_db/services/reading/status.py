@@ -4,15 +4,16 @@ A status line asks every few seconds, so the file is read without SQLAlchemy if 
 """
 
 import os
+import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from playbook_db import projects, settings
+from playbook_db import projects, settings, wrong_clock
 from playbook_db.domain import prompt_text
-from playbook_db.domain.times import day_begin, is_ahead, timestamp, wrong_clock
+from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
 from playbook_db.services.open_decisions import Waiting
 from playbook_db.services.reading import file_first
@@ -118,8 +119,8 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     if waiting.settings:
         names = ", ".join(waiting.settings)
         waits.append(f"nothing is learned here: this project's settings set {names}. To decide: playbook project trust")
-    if project.time and is_ahead(project.time, timestamp(datetime.now(UTC))):
-        waits.append(wrong_clock(project.revision, project.time))
+    if project.time and wrong_clock.is_ahead(project.time, time.time()):
+        waits.append(wrong_clock.warning(project.revision, project.time))
     waits += dict.fromkeys(error.removeprefix(hook_queries.WAITS) for error in waiting.errors)
     return Status(
         key=key,

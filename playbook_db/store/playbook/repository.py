@@ -28,7 +28,7 @@ from playbook_db.domain.playbook import (
     number_of,
 )
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.domain.times import is_ahead, timestamp
+from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
@@ -41,6 +41,7 @@ from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.queries.hook_queries import Searched, rows
 from playbook_db.store.queries.revision_log import header_of
+from playbook_db.wrong_clock import is_ahead
 
 # Statements are built only once, as building one takes longer than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
@@ -380,12 +381,18 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         same_but_time = header.stamped(None) == self.header.stamped(None)
         return None if same_but_time and not keeps_last_updated else header
 
+    def clock(self) -> datetime:
+        """Return the time at which relative times such as `2h` begin: a server's own, as the revisions' times are."""
+        is_known = self._is_writable  # the lock brought it
+        return datetime.fromisoformat(self.now) if is_known else dialect_of(self.connection).clock(self.connection)
+
     def _next_time(self) -> str:
         """Return the transaction's time, or if that isn't after the last revision's time, a time just after it.
 
         A last revision of a day ahead was written by a wrong clock, which later revisions don't follow.
         """
-        if self.last_time is None or self.now > self.last_time or is_ahead(self.last_time, self.now):
+        now_s = datetime.fromisoformat(self.now).timestamp()
+        if self.last_time is None or self.now > self.last_time or is_ahead(self.last_time, now_s):
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
@@ -412,4 +419,4 @@ def _named(names: Mapping[str, object]) -> str:
 
 
 def _retired(row: "Row[*tuple[Any, ...]]") -> RetiredPoint:
-    return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten))
+    return RetiredPoint(point_of(row), row.retired_in, row.retired_reason, bool(row.forgotten), row.cause)

@@ -105,6 +105,7 @@ class RevisionWriter(PlaybookRows):
                     "reason": change.reason,
                     "successor_id": ids.get(change.successor) if change.successor else None,
                     "evidence": evidence.as_json(change.evidence),
+                    "cause": change.cause,
                 }
                 for change in changed
             )

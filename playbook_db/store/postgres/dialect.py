@@ -34,11 +34,12 @@ OLDEST_SERVER = 140000  # 14
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
-_LOCK = sql("""
-SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS microseconds
+_CLOCK = sql("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS microseconds")
+_LOCK = sql(f"""{_CLOCK.text}
 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE
 """)
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = "playbook_time"  # in a connection's `info`: the time on the server when it locked the playbook
 _ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _VERSION = sql("""
@@ -192,7 +193,10 @@ class PostgresDialect(Dialect):
         microseconds = connection.info.pop(_TIME, None)
         if microseconds is None:
             return super().now(connection)
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+        return _EPOCH + timedelta(microseconds=microseconds)
+
+    def clock(self, connection: Connection) -> datetime:
+        return _EPOCH + timedelta(microseconds=connection.execute(_CLOCK).scalar_one())
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         return driver_of(connection).pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()

@@ -271,10 +271,10 @@ def find_project(execute: "Execute", key: str) -> "StoredProject | None":
 def ranked_points(book: "Reader") -> "RankedPoints":
     """Return the live points for a prompt, best first, without resting ones. The points are read on demand."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
+    from playbook_db.wrong_clock import is_ahead
 
     ranked = map(StoredPoint, rows(book, RANKED_POINTS))
-    tomorrow = clock.strftime("%Y-%m-%dT%H:%M:%S", clock.gmtime(clock.time() + 86400))
-    last = book.project.time if book.project.time < tomorrow else ""  # a wrong clock makes no point old
+    last = "" if is_ahead(book.project.time, clock.time()) else book.project.time  # a wrong clock makes no point old
     return RankedPoints(ranked, book.project.live_points, last, is_users=book.is_users)
 
 

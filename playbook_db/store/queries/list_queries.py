@@ -80,14 +80,17 @@ FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 """
 
+_RETIREMENT = """k.retired_in, k.retired_reason, k.forgotten,
+    (SELECT c.cause FROM changes AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id
+       AND c.revision = k.retired_in AND c.kind = 'retire' ORDER BY c.seq DESC LIMIT 1) AS cause"""
 RETIRED_POINTS = f"""
-SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
+SELECT {POINT_COLUMNS}, {_RETIREMENT} FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL
 ORDER BY k.retired_in DESC, k.position
 """
 
 POINT = f"""
-SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten, e.fields FROM key_points AS k
+SELECT {POINT_COLUMNS}, {_RETIREMENT}, e.fields FROM key_points AS k
 LEFT JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
@@ -372,7 +375,7 @@ def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, floa
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
     """Return the retired points, most recent first."""
     matches = rows(book, RETIRED_POINTS)
-    return [(StoredPoint(row[:-3]), Retirement(row[-3], row[-2], bool(row[-1]))) for row in matches]
+    return [(StoredPoint(row[:-4]), Retirement(row[-4], row[-3], bool(row[-2]))) for row in matches]
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
@@ -434,7 +437,7 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
     span = lifespan(book, name)
     if span is None:
         return None
-    ((*point, retired_in, reason, is_forgotten, extra),) = rows(book, POINT, name=name)
+    ((*point, retired_in, reason, is_forgotten, _, extra),) = rows(book, POINT, name=name)
     retired = None if retired_in is None else Retirement(retired_in, reason, bool(is_forgotten))
     evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
     return PointRecord(StoredPoint(point), retired, span, extra or "{}", evidence)

@@ -14,13 +14,14 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from playbook_db.errors import DatabaseError
 from playbook_db.files import to_disk
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.files import Access
 from playbook_db.store.sqlite_open import BACKUP_NAME, backups_of
+from playbook_db.wrong_clock import is_ahead
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -58,15 +59,15 @@ class Held:
 
 
 def list_backups(path: str) -> list[Backup]:
-    """Return the backups of the database file *path*, newest first. Those of a wrong clock, a day ahead, come last."""
-    backups, tomorrow = [], datetime.now(UTC) + timedelta(days=1)
+    """Return the backups of the database file *path*, newest first. Those of a wrong clock come last."""
+    backups, now_s = [], time.time()
     pattern = re.escape(os.path.join(*backups_of(path))) + BACKUP_NAME
     for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
         file = match.string
         with contextlib.suppress(OSError, ValueError):  # the file was just removed, or has no valid time
             taken_at = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
             status, kind = os.stat(file), match["kind"] or BY_HAND
-            order = taken_at < tomorrow, taken_at, status.st_mtime_ns
+            order = not is_ahead(match["time"], now_s), taken_at, status.st_mtime_ns
             backups.append((order, Backup(file, taken_at, kind, status.st_size)))
     return [backup for _, backup in sorted(backups, key=lambda each: each[0], reverse=True)]
 
