@@ -190,6 +190,8 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     moment = now or datetime.now(UTC)
     with project.store.read(project.key) as book:
         answers, sizes = statistics.count(book), statistics.sizes(book)
+    with project.own.store.read(project.own.key) as own:  # has the costs, even if the playbook is a team's
+        answers |= statistics.count_costs(own)
     live = [LivePoint(*row) for row in answers["live"]]
     votes = [DayVotes(*row) for row in answers["votes"]]
     calls = [DayCalls(*row) for row in reversed(answers["calls"])]
