@@ -342,11 +342,8 @@ def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
     forget.forget(team, forget.Request(name="oth-001"))
     edit.add(own, "the secret")
 
-    result = _bring(own, team)
-
+    assert _bring(own, team) is None
     assert _points(team) == []
-    assert result is not None
-    assert any("oth-001 was forgotten here" in note for note in result.notes)
 
 
 def test_header_keys_come_in_and_the_teams_stay(own: Project, team: Project) -> None:
