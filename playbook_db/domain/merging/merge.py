@@ -213,18 +213,13 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
-        if key != "last_updated" and (key not in known or _differ(known[key], value)):
+        if key != "last_updated" and (key not in known or json.dumps(value) != json.dumps(known[key])):
             fields[key] = value
     for key in known:
         if key not in dict(theirs.fields) and key not in ("sections", "last_updated"):
             fields.pop(key, None)
     newline = ours.final_newline if theirs.final_newline == base.final_newline else theirs.final_newline
     return Header(tuple(fields.items()), newline)
-
-
-def _differ(known: object, value: object) -> bool:
-    """Return whether *value* differs from *known*: 1 and 1.0 and true differ, too."""
-    return json.dumps(value) != json.dumps(known)
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:

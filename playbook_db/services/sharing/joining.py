@@ -108,6 +108,7 @@ class Joining:
             self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
         )
 
+    @retry_on_conflict
     def finish(self) -> RevisionResult | None:
         """Join the team: merge the project's own playbook into the team's, and use the team's from now on. Return the
         result of the merge. If the process is killed, run it again: nothing is merged twice."""
@@ -115,7 +116,8 @@ class Joining:
         plain, password = urls.without_password(self.url)
         if password is not None:
             _keep_password(password_file(self.own.store, plain), password)
-        self._note(plain)
+        with self.own.store.write(self.own.key) as book:
+            memberships.join(book, plain, self.name)
         with suppress(ServerAwayError):  # the project has joined; the worker fetches the replica
             forget.follow_team(self.own.store, team.require(self.own), self.server)
         return brought
@@ -129,11 +131,6 @@ class Joining:
             if self.known is not None:
                 return None
             return merge_own(own, Project(self.server, self.name), dry_run=dry_run)
-
-    @retry_on_conflict
-    def _note(self, url: str) -> None:
-        with self.own.store.write(self.own.key) as book:
-            memberships.join(book, url, self.name)
 
 
 @contextmanager

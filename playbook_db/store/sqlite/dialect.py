@@ -6,7 +6,6 @@
 import functools
 import os
 import sqlite3
-import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +35,6 @@ SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h 
 WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
-_connected: set[str] = set()  # the files that this process has connected to
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql")
 
 
@@ -109,34 +107,12 @@ class SqliteDialect(Dialect):
             if files.has_log(self.path):  # SQLite would remove it with an empty file
                 raise DamagedError(self.where, "the file is missing or empty, but its log is not")
             return 0 if os.path.exists(self.path) else None
-        version = self._version_at_rest()
-        if version is not None:
-            return version
         access: Access = "read" if self.access == "write" else self.access
         with closing(open_file(self.path, access)) as connection, self.explained():
             version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
         return int(version)
-
-    def _version_at_rest(self) -> int | None:
-        """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
-        long.
-
-        Don't read a file that this process has connected to. Closing the file would drop the locks of this process's
-        connections; another process would then remove the log that they use.
-        """
-        if self.path in _connected or not is_at_rest(self.path):
-            return None
-        try:
-            with open(self.path, "rb") as file:
-                header = file.read(100)  # https://www.sqlite.org/fileformat2.html#the_database_header
-        except OSError:
-            return None
-        if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-            return None
-        version, application = struct.unpack_from(">i4xi", header, 60)
-        return int(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Record the schema *version* in the file's header, for `schema_version`."""
@@ -317,7 +293,6 @@ class SqliteDialect(Dialect):
             "cache_size = -32768",  # KiB at most; with the default of 2 MB, a large import would spill its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see move_log()
         )
-        _connected.add(self.path)
         try:
             with self.explained():
                 connection = open_file(self.path, self.access)
