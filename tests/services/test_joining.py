@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import normalised
 from playbook_db.errors import PlaybookError, TeamError
 from playbook_db.services.playbook import edit, forget, import_export, undo

@@ -25,7 +25,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
 from tests.tiers import few

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from playbook_db import settings
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy

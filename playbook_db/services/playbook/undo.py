@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from playbook_db import errors
 from playbook_db.domain.merging.diff import changed_keys
-from playbook_db.domain.merging.undo import (
+from playbook_db.domain.merging.undo_rules import (
     Effect,
     RevisionRange,
     Side,

@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.json_text import write_json
-from playbook_db.domain.merging.undo import Undo
+from playbook_db.domain.merging.undo_rules import Undo
 from playbook_db.domain.operations import AGAIN
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
