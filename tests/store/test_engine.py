@@ -17,7 +17,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import engine, sqlite_open
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.sqlite import sqlite_files
+from playbook_db.store.sqlite import sqlite_dialect, sqlite_files
 from tests.databases import put_empty_database
 
 
