@@ -63,7 +63,6 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
 
 
 def _value(text: str, start: int, stem_end: int) -> _Value | None:
-    """Return the value beside the name whose stem is at *start*, or None."""
     tail = _TAIL.match(text, stem_end)
     name_end = tail.end() if tail else stem_end
     link = _LINK.match(text, name_end)

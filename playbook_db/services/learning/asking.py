@@ -364,7 +364,6 @@ class Inquiry:
 
 
 def _additions(lessons: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return an operation for each of the *lessons*, which adds it to the project's playbook."""
     return [
         {
             "type": "ADD",

@@ -241,7 +241,6 @@ def _of_key(project: Project, key: str) -> Project:
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
-    """Return the live points that may say the same as a forgotten point."""
     erased_names = {point.name for point in (*planned.forgotten, *planned.shortened)}
     points = [point for point in book.playbook().points if point.name not in erased_names]
     near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
@@ -316,7 +315,6 @@ class _Work:
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
-        """Return the paths of the playbooks' mirrors, in all worktrees."""
         paths = [self.project.mirror_path]
         with self.project.store.snapshot() as connection:
             for key in self.erasures:
@@ -377,7 +375,6 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """Return notes about copies that may remain on a server or on other members' machines."""
     if not store.is_shared:
         return ()
     return (

@@ -268,7 +268,6 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
 
 
 def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple[ActorTotals, ...]:
-    """Return the totals of each actor, the most active first."""
     totals = _sums((each.actor, each.number) for each in revisions)
     learned = _sums((each.actor, each.number) for each in revisions if each.source == "learn")
     last_at = {each.actor: each.last_at for each in sorted(revisions, key=lambda each: each.last_at)}

@@ -196,7 +196,6 @@ def merge_own(own: PlaybookRepository, team: Project, *, dry_run: bool = False) 
 
 
 def _keep_password(path: str, password: str) -> None:
-    """Store the *password* in a file that only this user can read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileNotFoundError):
         os.unlink(path)  # its mode may be another by now

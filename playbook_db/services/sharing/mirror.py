@@ -189,7 +189,6 @@ def write(project: Project) -> Synced:
 
 
 def _lines(project: Project) -> list[str]:
-    """Sync the mirror, and return notes for the user."""
     try:
         synced = sync(project)
     except (DiskError, OSError) as error:
@@ -365,7 +364,6 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
 
 @retry_on_conflict
 def _trust(project: Project) -> None:
-    """Record that the file at the project's path may be merged."""
     with project.store.write(project.key) as book:
         if book.project.mirror == "undecided":
             book.set_mirror_state("found")
@@ -408,7 +406,6 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Save *data*, the file's old content, in a new file beside it. Return the new path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
