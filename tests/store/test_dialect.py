@@ -48,7 +48,7 @@ def test_sqlite_files_are_opened_in_one_place() -> None:
     assert modules_with("sqlite3.connect(\n") == ["store/sqlite/sqlite_files.py"]
     assert modules_with('sqlite3.connect(":memory:")') == ["store/sqlite/full_text.py"]  # no file
     assert modules_with(" sqlite.connect(") == ["store/sqlite_open.py"]
-    assert (PACKAGE / "store" / "sqlite" / "files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
+    assert (PACKAGE / "store" / "sqlite" / "sqlite_files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
 
 
 def test_nobody_asks_which_kind_of_database_it_is() -> None:

@@ -158,12 +158,12 @@ def without_old_wordings(
     return replace(theirs, points=tuple(points)), tuple(notes)
 
 
-def without_past_texts(
+def without_earlier_texts(
     draft: Draft, theirs: Playbook, wordings: Collection[tuple[str, str]]
 ) -> tuple[Playbook, tuple[str, ...]]:
     """Remove the points of *theirs* whose texts were retired or reworded here, under any name. Also return notes."""
-    past = {normalised(text) for _, text in wordings}
-    names = {point.name for point in theirs.points if point.folded in past and not draft.find_text(point.text)}
+    earlier = {normalised(text) for _, text in wordings}
+    names = {point.name for point in theirs.points if point.folded in earlier and not draft.find_text(point.text)}
     return _without(theirs, names, "has a text that was retired or reworded here; it stays so")
 
 

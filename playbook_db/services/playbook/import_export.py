@@ -46,7 +46,7 @@ def import_playbook(
         else:
             wordings = book.wordings()
             theirs, old = merge.without_old_wordings(book.draft, theirs, retired, wordings)
-            theirs, stays = (theirs, ()) if restore else merge.without_past_texts(book.draft, theirs, wordings)
+            theirs, stays = (theirs, ()) if restore else merge.without_earlier_texts(book.draft, theirs, wordings)
             left_out = (*left_out, *old, *(f"{note}, unless you import with --restore" for note in stays))
             folds_equal = folds_equal and bool(book.draft.points())
             notes = merge.merge_two_way(book.draft, theirs, retired, folds_equal=folds_equal)
