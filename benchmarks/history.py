@@ -17,7 +17,7 @@ from benchmarks import long_history, raw, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain import prompt_text
 from playbook_db.domain.merging.diff import Comparison
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import undo as undo_service
 from playbook_db.services.project import Project

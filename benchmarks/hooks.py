@@ -21,8 +21,8 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks.remind import DEADLINE_S
 from playbook_db.claude_code.hooks.showing import SILENCE
 from playbook_db.services.playbook import edit
-from playbook_db.store.sqlite import files
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite import sqlite_files
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
 _VOTES_A_REVISION = 20
@@ -255,7 +255,7 @@ def _add_history(path: str, points: int, rows: int) -> None:
                 for seq in range(1, _VOTES_A_REVISION + 1)
             ),
         )
-        for statement in files.statements("triggers.sql"):
+        for statement in sqlite_files.statements("triggers.sql"):
             connection.execute(statement)
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

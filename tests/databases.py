@@ -26,8 +26,8 @@ from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import connection as postgres_connection
-from playbook_db.store.postgres.dialect import speak_as_sqlite
-from playbook_db.store.sqlite import dialect as sqlite_dialect
+from playbook_db.store.postgres.postgres_dialect import speak_as_sqlite
+from playbook_db.store.sqlite import sqlite_dialect
 from playbook_db.store.tables import metadata
 from playbook_db.store.urls import sqlite_path
 from tests import postgres

@@ -14,7 +14,7 @@ import pytest
 
 from playbook_db import files, platforms
 from playbook_db.claude_code import plugin_env
-from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.sqlite.sqlite_files import open_file
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 
 _ROOT = Path(platforms.__file__).parent

@@ -39,7 +39,7 @@ _DEADLY = (  # where a victim may kill itself: the steps of a write, each file a
         "services/opening",
         "store/engine",
     ),
-    *("store/playbook/repository", "store/playbook/revisions", "store/sqlite/dialect", "store/migrate"),
+    *("store/playbook/repository", "store/playbook/revisions", "store/sqlite/sqlite_dialect", "store/migrate"),
 )
 
 

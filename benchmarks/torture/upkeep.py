@@ -305,14 +305,14 @@ def _secret_point(life: Path) -> str:
         return str(connection.execute(query, (f"%{FORGOTTEN}%",)).fetchone()[0])
 
 
-_STORE = ("store/engine", "store/sqlite/dialect", "store/sqlite/files")
+_STORE = ("store/engine", "store/sqlite/sqlite_dialect", "store/sqlite/sqlite_files")
 _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups", *_STORE))
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
         (
             "services/playbook/forget",
-            "store/playbook/erasure",
+            "store/playbook/erased_rows",
             "store/upkeep/database_file",
             "store/sqlite/backups",
             *_STORE,

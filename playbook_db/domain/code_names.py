@@ -49,7 +49,6 @@ def defined(text: str, is_late: "Callable[[], bool]") -> "list[str]":
 
 
 def _after_keyword(line: str) -> str:
-    """Return the name after the keyword of a definition, or `""`."""
     words = line.split(None, 6)
     for at, word in enumerate(words[:-1]):
         is_keyword = word in _KEYWORD_SET or (word == "const" and line[:1] > " ")

@@ -102,10 +102,6 @@ class Draft:
         self._read_all()
         return name in self or name in self._spent
 
-    def may_have(self, name: str) -> bool:
-        """Return whether a point of this playbook may have *name*. Personal playbooks have names of another form."""
-        return is_users_name(name) == self._is_users
-
     def with_text(self, text: str) -> list[KeyPoint]:
         """Return the live points with the same normalized text as *text*, in canonical order."""
         if self._names_by_text is None:
@@ -151,7 +147,7 @@ class Draft:
 
     def add_incoming(self, point: KeyPoint) -> tuple[str, ...]:
         """Add *point* of another playbook, under a new name if its own can't be used here. Return notes on the name."""
-        fits = self.may_have(point.name)
+        fits = is_users_name(point.name) == self._is_users  # personal playbooks have names of another form
         if fits and not self.is_used(point.name):
             self.add(point)
             return ()

@@ -110,7 +110,9 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     points = _with_unique_names(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
     shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
     migrated = (Migrated(name, shape, score) for name, shape, score in shapes if shape)
-    playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
+    place, ignored = ("key_points", "sections") if is_flat else ("sections", "key_points")
+    header = (("sections", None) if key == place else (key, value) for key, value in data.items() if key != ignored)
+    playbook = playbook_of(points, header=Header(tuple(header)))
     fields = ((point.name, _extra(entry, warnings)) for point, entry in zip(points, entries, strict=True))
     extras = {name: write_json(extra) for name, extra in fields if extra}
     return Reading(playbook, tuple(warnings), tuple(migrated), is_flat, extras)
@@ -265,12 +267,6 @@ def _with_unique_names(
         if point.name:
             warnings.append(f"the second {point.name!r} ({entry.place}) is now {unique[-1].name!r}")
     return unique
-
-
-def _header(data: Mapping[str, Any], *, is_flat: bool) -> Header:
-    place, ignored = ("key_points", "sections") if is_flat else ("sections", "key_points")
-    fields = (("sections", None) if key == place else (key, value) for key, value in data.items() if key != ignored)
-    return Header(tuple(fields))
 
 
 def _name(value: object, entry: _Entry) -> str:

@@ -176,7 +176,6 @@ def _uncontracted(chunk: str) -> str:
 
 
 def _weight(word: str, is_name: bool) -> float:
-    """Return the weight of *word*. *is_name*: the word is in camel case, like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
@@ -309,7 +308,6 @@ def _stem(word: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """Return the rough stem of *word*, as in the list of common words."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_BARE:
             word = word[: -len(ending)]
@@ -318,7 +316,6 @@ def _bare(word: str) -> str:
 
 
 def _rarity(points: int, live: int) -> float:
-    """Return how rare a term is if *points* of the *live* points contain it."""
     return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 

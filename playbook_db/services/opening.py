@@ -25,7 +25,7 @@ from playbook_db.services.project import (
 from playbook_db.services.reading import command_reads
 from playbook_db.store import sqlite_open
 from playbook_db.store.engine import Store, retry_on_conflict
-from playbook_db.store.playbook import joining, repository
+from playbook_db.store.playbook import joined_playbooks, repository
 from playbook_db.store.team import memberships, time_limits
 from playbook_db.store.team.memberships import Membership
 
@@ -201,7 +201,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> tuple[str, str]:
             )
         old = repository.PlaybookRepository.open_to_write(connection, old_key)
         if new.playbook_id:
-            joining.join(old, new)
+            joined_playbooks.join(old, new)
         old.rename(new_key.partition(projects.OTHER)[0])
         old.set_identity(*here)
         known = old.mirror(projects.mirror_path(new_key))
@@ -247,4 +247,4 @@ def join_strays(store: Store, notify: Notify, below: str = "") -> None:
 @retry_on_conflict
 def _join(store: Store, key: str, other: str) -> None:
     with store.write(key) as book:
-        joining.join(book, repository.PlaybookRepository(book.connection, other))
+        joined_playbooks.join(book, repository.PlaybookRepository(book.connection, other))

@@ -190,7 +190,6 @@ def _build(path: str, new: str, folder: str) -> Repaired:
 
 
 def _put_newest_backup(path: str, new: str) -> Backup | None:
-    """Copy the newest sound backup of *path* to *new*. Return None if there is none."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
         with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             if not maintenance.check_database(f"sqlite:///{prepared}").problems:
@@ -221,7 +220,6 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
 
 
 def _merge_mirrors(store: Store) -> tuple[str, ...]:
-    """Merge the active mirrors that have changed, and return notes for the user."""
     notes: list[str] = []
     try:
         for synced in mirror.sync_changed(store):

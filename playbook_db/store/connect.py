@@ -5,7 +5,7 @@ from sqlalchemy.engine import URL
 from playbook_db.errors import DatabaseError
 from playbook_db.store import sqlite_open
 from playbook_db.store.dialect import Dialect
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 from playbook_db.store.urls import described, parsed, sqlite_path
 
 
@@ -14,7 +14,7 @@ def dialect_for(url: URL | str) -> Dialect:
     unsupported kind of database."""
     parsed_url = parsed(url)
     if parsed_url.get_backend_name() == "postgresql":
-        from playbook_db.store.postgres.dialect import PostgresDialect  # late: its driver may be missing
+        from playbook_db.store.postgres.postgres_dialect import PostgresDialect  # late: its driver may be missing
 
         return PostgresDialect(parsed_url)
     path = sqlite_path(parsed_url)

@@ -17,7 +17,7 @@ from typing import Any
 from playbook_db import settings
 from playbook_db.errors import query_failed, query_refused, query_too_slow
 from playbook_db.store import sqlite_open
-from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite import sqlite_files
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
@@ -90,16 +90,16 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
     if path is None:
         from playbook_db.store import migrate
         from playbook_db.store.connect import dialect_for
-        from playbook_db.store.postgres.user_sql import open_answer  # late, as it brings the driver
+        from playbook_db.store.postgres.server_sql import open_answer  # late, as it brings the driver
 
         migrate.require_current(url)
         with open_answer(dialect_for(url), query, project_key, timeout_s) as answer:
             yield Answer(*answer)
         return
-    with files.without_new_log(path):
+    with sqlite_files.without_new_log(path):
         _require_current(url, path)
         clock = _Clock(timeout_s)
-        with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
+        with closing(sqlite_files.open_file(path, "read")) as connection, _explained(connection, path, clock):
             _allow_reading_only(connection)
             # Python code can get a Ctrl-C; SQLite alone can't.
             connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
@@ -111,9 +111,9 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
 
 def _require_current(url: str, path: str) -> None:
     if os.path.exists(path) and not sqlite_open.no_regular_file(path) and os.path.getsize(path):
-        with closing(files.open_file(path, "read")) as connection:
-            version, application, _ = connection.execute(files.VERSIONS).fetchone()
-        if (version, application) == (sqlite_open.SCHEMA, files.APPLICATION_ID):
+        with closing(sqlite_files.open_file(path, "read")) as connection:
+            version, application, _ = connection.execute(sqlite_files.VERSIONS).fetchone()
+        if (version, application) == (sqlite_open.SCHEMA, sqlite_files.APPLICATION_ID):
             return
     from playbook_db.store import migrate  # late: it imports SQLAlchemy
 
@@ -159,7 +159,7 @@ def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iter
         if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or str(error).startswith(_REFUSALS):
             raise query_refused() from error
         if isinstance(error, sqlite3.Error) and code in _OF_THE_FILE:
-            with files.explained(path):
+            with sqlite_files.explained(path):
                 raise
         views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
         raise query_failed(str(error), views=tuple(name for (name,) in views)) from error

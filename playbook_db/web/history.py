@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from starlette.responses import Response
 
-from playbook_db.domain.merging.undo import RevisionRange, Side
+from playbook_db.domain.merging.undo_rules import RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
 from playbook_db.errors import ChangedError, PlaybookError, Remedy, UndoCollisionError
 from playbook_db.services.playbook import undo

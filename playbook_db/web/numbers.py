@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import ceil, floor, log10
 
 from starlette.responses import Response
 
-from playbook_db.services.reading import trends
-from playbook_db.services.reading.trends import Trends, by_period
+from playbook_db.services.reading import statistics
+from playbook_db.services.reading.statistics import Statistics, Week
 from playbook_db.web.page_request import PageRequest, Routes
 
+_USE = ("shown", "followed", "cited", "ignored", "helpful", "harmful")  # the columns of the table of use
+MOST_BARS = 60  # weeks of a chart; more of them are shown as months
 _MIN_STEPS, _MAX_STEPS = 3, 6  # of the axis
 _MIN_STEP = 0.0001  # of values that have decimals
 
@@ -76,11 +78,12 @@ class Picture:
 
 def shown(request: PageRequest) -> Response:
     """Show the page with all numbers."""
-    numbers = trends.gather(request.project)
-    return request.page("numbers.html", title="Numbers", use=numbers.use, pictures=[_votes(numbers), _costs(numbers)])
+    numbers = statistics.gather(request.project)
+    use = {name: getattr(numbers.use, name) for name in _USE}
+    return request.page("numbers.html", title="Numbers", use=use, pictures=[_votes(numbers), _costs(numbers)])
 
 
-def _votes(numbers: Trends) -> Picture:
+def _votes(numbers: Statistics) -> Picture:
     by, sums = by_period(numbers.weeks, "helpful", "harmful")
     votes = [(period, helpful, harmful) for period, (helpful, harmful) in sums]
     chart = Chart(f"Helpful and harmful by {by}", ["helpful", "harmful"], votes)
@@ -91,7 +94,7 @@ def _votes(numbers: Trends) -> Picture:
     return Picture("votes", chart, words, ("Week from" if by == "week" else "Month", "Helpful", "Harmful"))
 
 
-def _costs(numbers: Trends) -> Picture:
+def _costs(numbers: Statistics) -> Picture:
     by, sums = by_period(numbers.weeks, "calls", "tokens", "cost_usd")
     costs = [(period, cost) for period, (_, _, cost) in sums]
     chart = Chart(f"Cost by {by}", ["cost"], costs, unit="${}", decimals=2)
@@ -107,6 +110,15 @@ def _costs(numbers: Trends) -> Picture:
         if calls
     ]
     return Picture("cost", chart, words, ("Week from" if by == "week" else "Month", "Calls", "Tokens", "Cost"), rows)
+
+
+def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str, list[float]]]]:
+    """Add up the *fields* of *weeks* by period. Return the period, and the name and the sums of each one. The period is
+    `week`, or `month` if a chart has no room for all weeks. A week counts in the month in which it begins."""
+    period, length = ("month", 7) if len(weeks) > MOST_BARS else ("week", 10)
+    groups = groupby(weeks, key=lambda week: week.monday.isoformat()[:length])
+    bars = [(name, list(some)) for name, some in groups]
+    return period, [(name, [sum(getattr(week, field) for week in some) for field in fields]) for name, some in bars]
 
 
 ROUTES: Routes = {("GET", "/numbers"): shown}

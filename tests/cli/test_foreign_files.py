@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from playbook_db.store import sqlite_open
-from playbook_db.store.sqlite.files import open_file, statements
+from playbook_db.store.sqlite.sqlite_files import open_file, statements
 from playbook_db.store.sqlite_open import SCHEMA
 from tests.cli.conftest import Playbook
 

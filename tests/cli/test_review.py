@@ -18,7 +18,7 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.playbook.proposals import Kind
+from playbook_db.store.playbook.proposal_rows import Kind
 from tests.cli.conftest import Playbook, grow_once
 from tests.terminals import read_to_end
 

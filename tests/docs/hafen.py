@@ -19,7 +19,7 @@ from playbook_db.services.project import Project
 from playbook_db.store import dialect
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
-from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from playbook_db.store.queries import hook_queries, list_queries
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.merging.undo import (
+from playbook_db.domain.merging.undo_rules import (
     Collision,
     Effect,
     RevisionRange,

@@ -19,7 +19,7 @@ from playbook_db.claude_code.hooks import spool
 from playbook_db.llm import choose
 from playbook_db.mcp_server import tools
 from playbook_db.store.dialect import Dialect
-from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.mcp.conftest import Session
 from tests.transcripts import TranscriptBuilder

@@ -30,7 +30,7 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import ChunkKey
-from playbook_db.store.playbook.proposals import Kind
+from playbook_db.store.playbook.proposal_rows import Kind
 from playbook_db.store.sqlite import backups
 from playbook_db.store.upkeep import database_file
 from tests.builders import few_texts, last_revision, list_retired

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.errors import ArgumentError, NotFoundError
 from playbook_db.services.playbook import edit, import_export

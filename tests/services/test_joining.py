@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import normalised
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.playbook import edit, forget, import_export, undo
@@ -164,8 +164,8 @@ def team(store: Store) -> Project:
 
 
 def _bring(own: Project, team: Project) -> RevisionResult | None:
-    with own.store.read(own.key) as mine, team.store.write(team.key) as book:
-        return joining.merge_own(mine, book)
+    with own.store.read(own.key) as mine:
+        return joining.merge_own(mine, team)
 
 
 def _leave(own: Project, team: Project) -> None:
@@ -237,7 +237,8 @@ def test_nothing_comes_in_twice(own: Project, team: Project) -> None:
 
 
 def test_what_is_done_after_leaving_comes_in_when_joining_again(own: Project, team: Project) -> None:
-    """And nothing else: what the team has reworded or retired meanwhile stays so."""
+    """And nothing else: what the team has reworded or retired meanwhile stays so. Of two counters the higher one
+    counts."""
     for text in ("use uv", "use ruff", "use mypy"):
         edit.add(team, text)
     _leave(own, team)
@@ -251,7 +252,7 @@ def test_what_is_done_after_leaving_comes_in_when_joining_again(own: Project, te
     _bring(own, team)
 
     assert _points(team) == [
-        ("oth-001", "use uv, never pip", 0, 0), ("oth-003", "use mypy", 2, 0), ("oth-004", "learned alone", 0, 0),
+        ("oth-001", "use uv, never pip", 0, 0), ("oth-003", "use mypy", 1, 0), ("oth-004", "learned alone", 0, 0),
     ]  # fmt: skip
 
 
@@ -268,11 +269,11 @@ def test_leaving_without_a_copy_and_joining_again_brings_nothing_back(own: Proje
 
     _bring(own, team)
 
-    assert _points(team) == [("oth-001", "the team's first", 0, 0), ("oth-003", "use uv, never pip", 1, 0)]
+    assert _points(team) == [("oth-001", "the team's first", 0, 0), ("oth-003", "use uv, never pip", 0, 0)]
 
 
 def test_what_brought_nothing_is_known_all_the_same(own: Project, team: Project) -> None:
-    """So that it brings nothing the next time either, when the team has reworded what was the same."""
+    """Also under the names that the team has given it, when the team has reworded what was the same."""
     edit.add(team, "use uv")
     edit.add(team, "use ruff")
     edit.add(own, "Use UV.")
@@ -332,7 +333,7 @@ def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, t
 
     assert [text for _, text, _, _ in _points(team)] == ["first"]
     assert result is not None
-    assert "oth-002 has a text that was retired here; it stays retired" in result.notes
+    assert "oth-002 has a text that was retired or reworded here; it stays so" in "; ".join(result.notes)
 
 
 def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
@@ -341,15 +342,12 @@ def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
     forget.forget(team, forget.Request(name="oth-001"))
     edit.add(own, "the secret")
 
-    result = _bring(own, team)
-
+    assert _bring(own, team) is None
     assert _points(team) == []
-    assert result is not None
-    assert any("oth-001 was forgotten here" in note for note in result.notes)
 
 
 def test_header_keys_come_in_and_the_teams_stay(own: Project, team: Project) -> None:
-    """A key that both have is the team's, unless it was changed after leaving."""
+    """A key that both have is the team's."""
     for project, text in ((team, '{"a": 1, "key_points": []}'), (own, '{"a": 2, "b": 3, "key_points": []}')):
         import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
     edit.add(own, "use uv")
@@ -387,8 +385,8 @@ def _do_anything(project: Project, random: Random) -> None:
 @pytest.mark.sqlite
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 12))])
 def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Project, team: Project, seed: int) -> None:
-    """After any changes on both sides, with and without having been together: no point of the team's goes, no vote is
-    lost, nothing that it retired comes back, and the second time brings nothing."""
+    """After any changes on both sides, with and without having been together: no point of the team's goes, no vote of
+    its own is lost, nothing that it retired comes back, and the second time brings nothing."""
     random, is_member = Random(seed), False
     for _ in range(30):
         _do_anything(team if is_member or random.random() < 0.4 else own, random)

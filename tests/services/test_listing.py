@@ -10,7 +10,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import command_reads, listing
-from playbook_db.store.playbook.listing import Order, State
+from playbook_db.store.playbook.point_rows import Order, State
 from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.hook_queries import ADD_SHOWING
 from tests.builders import a_flat_dict, an_entry

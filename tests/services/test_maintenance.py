@@ -544,7 +544,7 @@ _KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
 from playbook_db.services import maintenance
-folder, seen, unkilled = Path(sys.argv[1]), ("restore.py", "files.py", "backups.py"), 10**6
+folder, seen, unkilled = Path(sys.argv[1]), ("restore.py", "sqlite_files.py", "backups.py"), 10**6
 moments = [unkilled]
 while moments:
     moment = moments.pop()

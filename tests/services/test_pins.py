@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.operations import REST_HARMFUL, cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.errors import NotFoundError

@@ -21,7 +21,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
-from playbook_db.store.sqlite import backups, files
+from playbook_db.store.sqlite import backups, sqlite_files
 from tests.builders import a_sections_dict, an_entry
 from tests.databases import fill_once
 
@@ -304,12 +304,12 @@ def test_a_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
 
 def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_path: Path) -> None:
     """What came in after the copy would be lost."""
-    copied = files.copy_to(str(path), str(tmp_path / "copy"))
+    copied = sqlite_files.copy_to(str(path), str(tmp_path / "copy"))
     with path.open("ab") as file:
         file.write(b"more")
     (tmp_path / "new").write_bytes(b"new")
 
-    swapped = files.swap(str(tmp_path / "new"), str(path), now=datetime.now(UTC), copied=copied)
+    swapped = sqlite_files.swap(str(tmp_path / "new"), str(path), now=datetime.now(UTC), copied=copied)
 
     assert swapped is None
     assert path.read_bytes().endswith(b"more")

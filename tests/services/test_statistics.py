@@ -17,7 +17,7 @@ from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import records
 from playbook_db.services.playbook import edit, undo
-from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.project import Project, TeamProject, read_playbook
 from playbook_db.services.reading import history, statistics
 from playbook_db.services.reading.history import LogQuery
 from playbook_db.services.reading.statistics import Statistics
@@ -25,7 +25,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
 from tests.tiers import few
@@ -395,3 +395,15 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     one = (first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, 0, 0, 0, None, None)
     three = (first, first, None, "2026-03-05", None, 0, 0, 0, 1, 0, None, None)
     assert marks == {"oth-001": dict(zip(names, one, strict=True)), "oth-003": dict(zip(names, three, strict=True))}
+
+
+def test_a_teams_learning_costs_what_this_machine_paid(project: Project, tmp_path: Path) -> None:
+    """The team's database has the votes, the user's own has the calls of models."""
+    with open_store(f"sqlite:///{tmp_path / 'own.db'}") as store:
+        own = Project(store, project.key)
+        with store.write(own.key) as book:
+            book.add_call(Call("reflect", "a-model", 100, 10, 1, 0.5, 5), session_id="s")
+
+        learning = statistics.gather(TeamProject(project.store, project.key, own=own)).learning
+
+    assert (learning.calls, learning.cost_usd) == (1, 0.5)

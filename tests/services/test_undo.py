@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.sections import SECTION_SLUGS

@@ -17,9 +17,9 @@ from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
-from playbook_db.store.sqlite import files
-from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.sqlite import sqlite_files
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_files import open_file
 from playbook_db.store.sqlite_open import SCHEMA
 from tests.databases import put_empty_database
 
@@ -39,10 +39,10 @@ def modules_with(*words: str) -> list[str]:
 
 def test_sqlite_files_are_opened_in_one_place() -> None:
     """And by the hooks, which do without it."""
-    assert modules_with("sqlite3.connect(\n") == ["store/sqlite/files.py"]
+    assert modules_with("sqlite3.connect(\n") == ["store/sqlite/sqlite_files.py"]
     assert modules_with('sqlite3.connect(":memory:")') == ["store/sqlite/full_text.py"]  # no file
     assert modules_with(" sqlite.connect(") == ["store/sqlite_open.py"]
-    assert (PACKAGE / "store" / "sqlite" / "files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
+    assert (PACKAGE / "store" / "sqlite" / "sqlite_files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
 
 
 def test_nobody_asks_which_kind_of_database_it_is() -> None:
@@ -106,7 +106,7 @@ def _make(path: Path) -> None:
 
 
 @pytest.mark.parametrize("access", ["read", "at rest", "check"])
-def test_only_who_opens_to_write_can_write(tmp_path: Path, access: files.Access) -> None:
+def test_only_who_opens_to_write_can_write(tmp_path: Path, access: sqlite_files.Access) -> None:
     """And nobody makes a file by opening it."""
     path = tmp_path / "x.db"
     with pytest.raises(DatabaseError, match=r"x\.db can't be opened: unable to open"):
@@ -162,7 +162,7 @@ def test_errors_of_the_driver_become_ours(
     """Each says what happened, to what, and how things stand."""
     path = tmp_path / "x.db"
     _make(path)
-    explained = files.explained("X", "can't be copied", end="Sorry.", of_files=True)
+    explained = sqlite_files.explained("X", "can't be copied", end="Sorry.", of_files=True)
 
     with pytest.raises(kind, match=text), explained:
         fail(path)
@@ -173,7 +173,7 @@ def test_errors_of_the_driver_become_ours(
 )
 def test_bugs_stay_what_they_are(error: Exception) -> None:
     """Their traceback helps more than any words; and files that aren't the database's are none of its business."""
-    with pytest.raises(type(error)), files.explained("X"):
+    with pytest.raises(type(error)), sqlite_files.explained("X"):
         raise error
 
 
@@ -211,7 +211,7 @@ def test_schema_version_tells_none_empty_ours_and_others_apart(tmp_path: Path) -
 def test_the_version_of_a_file_without_a_log_costs_no_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For which SQLite reads the whole schema."""
     put_empty_database(tmp_path / "playbook.db")
-    monkeypatch.setattr("playbook_db.store.sqlite.dialect.open_file", None)
+    monkeypatch.setattr("playbook_db.store.sqlite.sqlite_dialect.open_file", None)
 
     assert SqliteDialect(str(tmp_path / "playbook.db")).schema_version() == SCHEMA
 

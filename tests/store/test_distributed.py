@@ -18,7 +18,7 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed
-from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import memberships, replica
 from tests import postgres

@@ -17,7 +17,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import engine, sqlite_open
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.sqlite import dialect, files
+from playbook_db.store.sqlite import sqlite_dialect, sqlite_files
 from tests.databases import put_empty_database
 
 
@@ -176,15 +176,15 @@ def test_a_store_writes_again_as_soon_as_the_disk_takes_it(tmp_path: Path, monke
     path = tmp_path / "playbook.db"
     put_empty_database(path)
 
-    def refuse(path: str, access: files.Access) -> sqlite3.Connection:
+    def refuse(path: str, access: sqlite_files.Access) -> sqlite3.Connection:
         if access == "write":
             raise DatabaseError("its disk is full")
-        return files._open(path, "mode=ro&immutable=1", 0)
+        return sqlite_files._open(path, "mode=ro&immutable=1", 0)
 
     count = text("SELECT count(*) FROM playbooks")
     with open_store(f"sqlite:///{path}") as store:
         with monkeypatch.context() as patch:
-            patch.setattr(dialect, "open_file", refuse)
+            patch.setattr(sqlite_dialect, "open_file", refuse)
             with store.snapshot() as connection:
                 assert connection.scalar(count) == 0
             with pytest.raises(DatabaseError, match="can't be used"), store.write("/a/project"):

@@ -8,7 +8,7 @@ from playbook_db.services.playbook import edit, forget
 from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project
 from playbook_db.store import tables
-from playbook_db.store.playbook.erasure import WRITTEN, find
+from playbook_db.store.playbook.erased_rows import WRITTEN, find
 from playbook_db.store.urls import sqlite_path
 from tests.databases import REFUSALS, raw_connection, server_without, switch_triggers_off
 

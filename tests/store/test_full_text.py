@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file, search_words
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.errors import DamagedError, DatabaseError, NotFoundError, PointRuleError
 from playbook_db.services import maintenance, repair
 from playbook_db.services.playbook import edit, import_export, undo

@@ -17,7 +17,7 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.migrate import migrations_folder
-from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from tests import postgres
 from tests.databases import DISTRIBUTED, empty
 

@@ -28,7 +28,7 @@ from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.postgres.connection import driver_of
-from playbook_db.store.postgres.dialect import PostgresDialect
+from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres

@@ -12,7 +12,7 @@ from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.postgres.dialect import MATCHING
+from playbook_db.store.postgres.postgres_dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection
 from tests.postgres import drop_database, new_database, require_server
 

@@ -9,7 +9,7 @@ import pytest
 
 from playbook_db import store
 from playbook_db.domain import operations
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project

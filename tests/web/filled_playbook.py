@@ -16,7 +16,7 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.learning import Call, ChunkKey
-from playbook_db.store.playbook.proposals import Kind
+from playbook_db.store.playbook.proposal_rows import Kind
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin
 from playbook_db.store.queries import hook_queries
 

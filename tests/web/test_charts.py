@@ -1,6 +1,7 @@
 """The axis and the columns of a chart, and the SVG that is made of it."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from math import log10
 from xml.etree import ElementTree
 
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.web.numbers import Chart
+from playbook_db.services.reading.statistics import Week
+from playbook_db.web.numbers import Chart, by_period
 from playbook_db.web.page_request import templates
 
 _HOSTILE = "</text><script>alert(1)</script> & 'quotes' \x1b[2J"
@@ -83,3 +85,15 @@ def test_a_label_is_a_text_whatever_it_holds() -> None:
 
     assert {each.tag for each in drawn.iter()} == {"svg", "path", "text", "g", "title", "rect"}
     assert drawn.findtext("g/title") == f"{_HOSTILE[:-4]}\ufffd[2J: 1"
+
+
+@pytest.mark.parametrize(("weeks", "period", "count"), [(60, "week", 60), (61, "month", 15)])
+def test_many_weeks_are_told_by_month(weeks: int, period: str, count: int) -> None:
+    """So that a chart has no more than 60 bars; nothing is left out."""
+    now = datetime(2026, 11, 18, 12, tzinfo=UTC)
+    every = [Week((now - timedelta(weeks=number)).date(), helpful=2, cost_usd=0.5) for number in range(weeks)]
+
+    by, sums = by_period(every[::-1], "helpful", "cost_usd")
+
+    assert (by, len(sums)) == (period, count)
+    assert [sum(column) for column in zip(*(counts for _, counts in sums), strict=True)] == [2 * weeks, 0.5 * weeks]

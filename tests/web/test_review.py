@@ -10,7 +10,7 @@ import pytest
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project
-from playbook_db.store.playbook.proposals import Kind
+from playbook_db.store.playbook.proposal_rows import Kind
 from tests.builders import last_revision
 from tests.web.conftest import Answer, SharedPages, Visitor, served
 

@@ -41,7 +41,7 @@ from playbook_db.services.playbook import forget_lines
 from playbook_db.store.queries.list_queries import SOURCES
 
 if TYPE_CHECKING:
-    from playbook_db.domain.merging.undo import Side
+    from playbook_db.domain.merging.undo_rules import Side
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
@@ -196,7 +196,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     Retired points and earlier texts come back, votes are subtracted, and later changes stay. If a later change touched
     the same text, nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
-    from playbook_db.domain.merging.undo import parse_range
+    from playbook_db.domain.merging.undo_rules import parse_range
 
     if revisions is not None and session is not None:
         raise click.UsageError("Give revisions or --session, not both.")

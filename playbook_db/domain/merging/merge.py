@@ -143,36 +143,6 @@ def merge_three_way(
     return tuple(notes)
 
 
-def under_our_names(
-    draft: Draft, base: Playbook, theirs: Playbook, merged: Playbook
-) -> tuple[Playbook, Playbook, dict[str, str]]:
-    """Return *base* and *theirs* with the names that their points have here, and a dict from their names to ours.
-
-    *theirs* was made from *base*. *merged* is our playbook after it merged *base*. If a point's text in *base* was
-    forgotten here since then, the point is left out if *theirs* didn't change it, and counts as new otherwise.
-    """
-    texts = {point.name: point.folded for point in merged.points}
-    same = [point.name for point in base.points if texts.get(point.name) == point.folded]
-    by_text = {point.folded: point.name for point in reversed(merged.points) if point.name not in same}
-    names = dict(zip(same, same, strict=True))
-    for point in base.points:
-        if point.name not in names and (name := by_text.pop(point.folded, None)) is not None:
-            names[point.name] = name
-    ours = set(names.values())
-    draft.reserve({*theirs.by_name, *ours})
-    points = []
-    for point in theirs.points:
-        before = base.by_name.get(point.name)
-        if point.name in names:
-            points.append(replace(point, name=names[point.name]))
-        elif before is None or before.text != point.text:
-            is_free = before is None and point.name not in ours and draft.may_have(point.name)
-            points.append(point if is_free else replace(point, name=draft.new_name(point.section)))
-            names[point.name] = points[-1].name
-    known = tuple(replace(point, name=names[point.name]) for point in base.points if names.get(point.name) in ours)
-    return replace(base, points=known), replace(theirs, points=tuple(points)), names
-
-
 def without_old_wordings(
     draft: Draft, theirs: Playbook, retired: Retired, wordings: Collection[tuple[str, str]]
 ) -> tuple[Playbook, tuple[str, ...]]:
@@ -188,18 +158,13 @@ def without_old_wordings(
     return replace(theirs, points=tuple(points)), tuple(notes)
 
 
-def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
-    """Remove the points of *theirs* whose texts are retired here, even if their names differ. Also return notes."""
-    texts = {each.point.folded for each in retired.values()}
-    names = {point.name for point in theirs.points if point.folded in texts and not draft.find_text(point.text)}
-    return _without(theirs, names, "has a text that was retired here; it stays retired")
-
-
-def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
-    """Return *base* without the points and keys that *theirs* lacks. A merge with this ancestor removes nothing."""
-    points = tuple(point for point in base.points if point.name in theirs.by_name)
-    fields = tuple(field for field in base.header.fields if field[0] in dict(theirs.header.fields))
-    return replace(base, points=points, header=Header(fields, base.header.final_newline))
+def without_earlier_texts(
+    draft: Draft, theirs: Playbook, wordings: Collection[tuple[str, str]]
+) -> tuple[Playbook, tuple[str, ...]]:
+    """Remove the points of *theirs* whose texts were retired or reworded here, under any name. Also return notes."""
+    earlier = {normalised(text) for _, text in wordings}
+    names = {point.name for point in theirs.points if point.folded in earlier and not draft.find_text(point.text)}
+    return _without(theirs, names, "has a text that was retired or reworded here; it stays so")
 
 
 def _follow_texts(
@@ -248,18 +213,13 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
     for key, value in theirs.fields:
-        if key != "last_updated" and (key not in known or _differ(known[key], value)):
+        if key != "last_updated" and (key not in known or json.dumps(value) != json.dumps(known[key])):
             fields[key] = value
     for key in known:
         if key not in dict(theirs.fields) and key not in ("sections", "last_updated"):
             fields.pop(key, None)
     newline = ours.final_newline if theirs.final_newline == base.final_newline else theirs.final_newline
     return Header(tuple(fields.items()), newline)
-
-
-def _differ(known: object, value: object) -> bool:
-    """Return whether *value* differs from *known*: 1 and 1.0 and true differ, too."""
-    return json.dumps(value) != json.dumps(known)
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:

@@ -29,7 +29,6 @@ _LINE_ENDS = regex(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
 _SETS = regex(r"(?:^|[\s\"'(])(?:ENV|ARG|export|setenv|set(?: -\w+)*|setx|SET|\#define)[ ]$")
 _IN_PARAMETERS = regex(r"\w=[^\s=,]{1,80}[ ;&]\Z|[?&;]\Z")
 _HEX = regex(r"0x\w+|[0-9a-f-]+")
-_CODE_VALUE = regex(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b|[0-9]{1,9}(?=,?\s|\}[\s,}])")
 _IS_NAME = regex(r"\\{0,8}[\"'][ ]?:")  # follows a name in JSON
 _IS_CODE = regex(r"[(\[{$`]|^[a-z_.]+$")
 _FINGERPRINT = regex(r"[0-9A-F]{16}|[0-9A-F]{40}")
@@ -64,7 +63,6 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
 
 
 def _value(text: str, start: int, stem_end: int) -> _Value | None:
-    """Return the value beside the name whose stem is at *start*, or None."""
     tail = _TAIL.match(text, stem_end)
     name_end = tail.end() if tail else stem_end
     link = _LINK.match(text, name_end)

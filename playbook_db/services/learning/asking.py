@@ -208,7 +208,9 @@ class Inquiry:
             setting={
                 "branch": self._redacted(self.chunk.branch),
                 "day": self._redacted(self.chunk.day),
-                "instructions": self._instructions(),
+                "instructions": read_instructions(
+                    self.project.folder, lambda text: self._redacted(without_private(text))
+                ),
             },
             must_answer=True,
         )
@@ -344,9 +346,6 @@ class Inquiry:
         finally:
             diagnostics.exchanges(self.project.folder, "risk", recording.exchanges, self._redacted)
 
-    def _instructions(self) -> str:
-        return read_instructions(self.project.folder, lambda text: self._redacted(without_private(text)))
-
     def _redacted(self, text: str) -> str:
         """Return *text* without secrets and without characters that a database can't store."""
         return storable(redact(text, self.secrets))
@@ -365,7 +364,6 @@ class Inquiry:
 
 
 def _additions(lessons: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return an operation for each of the *lessons*, which adds it to the project's playbook."""
     return [
         {
             "type": "ADD",

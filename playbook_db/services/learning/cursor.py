@@ -64,7 +64,6 @@ def opened(project: Project, path: str, *, session_id: str, first_uuid: str | No
 
 @retry_on_conflict
 def _adopt(own: Project, path: str, session_id: str, first_uuid: str) -> None:
-    """Take over the position of a transcript that Claude Code has moved to *path*, perhaps from another project."""
     with own.store.read(own.key) as book:
         known = {} if book.learned_to(path) else book.cursors_everywhere(session_id, first_uuid)
     learned = max((offset for each, offset in known.items() if not os.path.exists(each)), default=0)

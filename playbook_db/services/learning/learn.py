@@ -102,7 +102,6 @@ def learn(
 
 @retry_on_conflict
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
-    """Mark *chunk* as done without learning from it. Return False if it was done already."""
     is_new = False
     for each in reversed(project.playbooks()):
         if each is project or any(map(is_users_name, chunk.cited)):

@@ -65,20 +65,15 @@ def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, s
         raise ValueError(f"{event!r} is not an event at which a session is shown points")
     if timestamp(datetime.fromisoformat(time)) != time:
         raise ValueError(f"{time!r} is not a time in UTC")
-    shown = _listed(points), left_out, event
+    if not (isinstance(points, list) and all(map(_is_count, points))):
+        raise ValueError("the points are not a list of whole numbers")
+    shown = f"[{','.join(map(str, dict.fromkeys(points)))}]", left_out, event
     showing = memberships.Showing(projects.as_text(session_id), time, projects.as_text(source), revision, *shown)
     return showing, team if isinstance(team, str) else None
 
 
 def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 2**63
-
-
-def _listed(numbers: object) -> str:
-    """Return *numbers* as a JSON list without duplicates. Raises ValueError."""
-    if not (isinstance(numbers, list) and all(map(_is_count, numbers))):
-        raise ValueError("the points are not a list of whole numbers")
-    return f"[{','.join(map(str, dict.fromkeys(numbers)))}]"
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
-from playbook_db.domain.merging.undo import restore_state
+from playbook_db.domain.merging.undo_rules import restore_state
 from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
 from playbook_db.domain.sections import OTHERS, section_named
 from playbook_db.errors import ChangedError, PointRuleError, point_not_found

@@ -23,8 +23,8 @@ from playbook_db.services.project import Membership, Project, find_membership, r
 from playbook_db.services.sharing import mirror
 from playbook_db.store import urls
 from playbook_db.store.engine import Store, retry_on_conflict
-from playbook_db.store.playbook import erasure
-from playbook_db.store.playbook.erasure import Field, PointText
+from playbook_db.store.playbook import erased_rows
+from playbook_db.store.playbook.erased_rows import Field, PointText
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
 from playbook_db.store.upkeep import database_file
 
@@ -149,13 +149,13 @@ def finish_waiting(store: Store) -> bool:
     Raises DatabaseError.
     """
     with store.snapshot() as connection:
-        if not erasure.waiting(connection):
+        if not erased_rows.waiting(connection):
             return True
-        forgotten = erasure.births(connection, forgotten=True)
+        forgotten = erased_rows.births(connection, forgotten=True)
     holding = []
     for backup in database_file.list_backups(store.url):
         with suppress(DatabaseError), database_file.opened(backup.path) as connection:
-            if forgotten & erasure.births(connection, forgotten=False):
+            if forgotten & erased_rows.births(connection, forgotten=False):
                 holding.append(backup.path)
     _replace_backups(store, holding)
     return _rewrite(store, is_last=True)
@@ -198,11 +198,11 @@ def _plan(book: PlaybookRepository, request: Request) -> Erasure:
     """Plan the erasure in one playbook. Nothing is written."""
     connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
-    points = erasure.read_points(connection, playbook_id)
+    points = erased_rows.read_points(connection, playbook_id)
     chosen = {point.id for point in points if point.name == request.name or by_pattern.finds(point.text)}
-    eraser = Eraser(erasure.wordings(connection, playbook_id, chosen), request.pattern)
+    eraser = Eraser(erased_rows.wordings(connection, playbook_id, chosen), request.pattern)
     forgotten = tuple(point for point in points if point.id in chosen or eraser.leaves_nothing(point.text))
-    fields = tuple(erasure.find(connection, playbook_id, eraser, forgotten))
+    fields = tuple(erased_rows.find(connection, playbook_id, eraser, forgotten))
     lost = {field.key[1] for field in fields if field.name == "key_points.text"} - {point.id for point in forgotten}
     shortened = tuple(point for point in points if point.id in lost)
     # Files may hold a match in another form than the pattern's.
@@ -222,13 +222,13 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
             return planned
         for name in now.names:
             if name in book.draft:
-                book.draft.retire(name, cause="forgotten", reason=erasure.REASON)
+                book.draft.retire(name, cause="forgotten", reason=erased_rows.REASON)
         result = book.commit("edit", message, even_if_unchanged=True)
         fields = [field for field in now.fields if field.table != "heads"]
         eraser = Eraser(now.texts, request.pattern)
-        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # the commit wrote it
+        fields += erased_rows.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # the commit wrote it
         by = "name" if request.pattern is None else "match"
-        erasure.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
+        erased_rows.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
     texts, matches = now.texts | planned.texts, now.matches | planned.matches
     return replace(now, fields=tuple(fields), revision=result.revision, texts=texts, matches=matches)
 
@@ -241,7 +241,6 @@ def _of_key(project: Project, key: str) -> Project:
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
-    """Return the live points that may say the same as a forgotten point."""
     erased_names = {point.name for point in (*planned.forgotten, *planned.shortened)}
     points = [point for point in book.playbook().points if point.name not in erased_names]
     near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
@@ -275,7 +274,7 @@ class _Work:
             if similar:
                 self.notes.append(f"similar points remain: {', '.join(similar)}; forget them too if they say the same")
             for playbook_id, key in all_keys(book.connection).items():
-                points = [] if key in self.erasures else erasure.read_points(book.connection, playbook_id)
+                points = [] if key in self.erasures else erased_rows.read_points(book.connection, playbook_id)
                 names = ", ".join(point.name for point in points if eraser.finds(point.text))
                 whose = "your personal playbook" if key == users_key(book.connection) else f"the playbook of {key}"
                 if names:
@@ -316,7 +315,6 @@ class _Work:
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
-        """Return the paths of the playbooks' mirrors, in all worktrees."""
         paths = [self.project.mirror_path]
         with self.project.store.snapshot() as connection:
             for key in self.erasures:
@@ -350,7 +348,7 @@ class _Work:
                 each = self.erasures.get(key) or by_number.get(playbook_id)
                 if each is not None:
                     eraser = Eraser(each.texts, self.request.pattern)
-                    if any(erasure.find(connection, playbook_id, eraser)):
+                    if any(erased_rows.find(connection, playbook_id, eraser)):
                         return True
         return False
 
@@ -377,7 +375,6 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """Return notes about copies that may remain on a server or on other members' machines."""
     if not store.is_shared:
         return ()
     return (
@@ -409,7 +406,7 @@ def _rewrite(store: Store, *, is_last: bool) -> bool:
     """Rewrite the database, so that no erased text is left in its bytes. Return whether that succeeded. If this step
     *is_last*, mark the erasures as done. Raises DatabaseError."""
     with store.snapshot() as connection:
-        waiting = erasure.waiting(connection)
+        waiting = erased_rows.waiting(connection)
     if not waiting:
         return True
     try:
@@ -419,5 +416,5 @@ def _rewrite(store: Store, *, is_last: bool) -> bool:
         return False
     if is_last:
         with store.transaction() as connection:
-            erasure.note_done(connection, waiting, now=timestamp(datetime.now(UTC)))
+            erased_rows.note_done(connection, waiting, now=timestamp(datetime.now(UTC)))
     return True

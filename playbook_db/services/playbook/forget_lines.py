@@ -8,7 +8,7 @@ from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
     from playbook_db.services.playbook.forget import Erasure, Forgotten
-    from playbook_db.store.playbook.erasure import Field
+    from playbook_db.store.playbook.erased_rows import Field
 
 _SHOWN_CHARS = 160  # of an erased text
 _SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched

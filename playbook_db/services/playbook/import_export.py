@@ -44,8 +44,9 @@ def import_playbook(
         if replace:
             notes = merge.replace_points(book.draft, theirs, retired)
         else:
-            theirs, old = merge.without_old_wordings(book.draft, theirs, retired, book.wordings())
-            theirs, stays = (theirs, ()) if restore else merge.without_retired(book.draft, theirs, retired)
+            wordings = book.wordings()
+            theirs, old = merge.without_old_wordings(book.draft, theirs, retired, wordings)
+            theirs, stays = (theirs, ()) if restore else merge.without_earlier_texts(book.draft, theirs, wordings)
             left_out = (*left_out, *old, *(f"{note}, unless you import with --restore" for note in stays))
             folds_equal = folds_equal and bool(book.draft.points())
             notes = merge.merge_two_way(book.draft, theirs, retired, folds_equal=folds_equal)

@@ -234,7 +234,6 @@ def _plain(tokens: Sequence["Token"]) -> str:
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:
-    """Return *text* as the content of a bullet. Characters that Markdown would interpret are escaped."""
     line = " ".join(text.split())
     if _is_plain(markdown, line):
         return line

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from playbook_db import settings
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointRuleError, Remedy, point_not_found
@@ -104,7 +104,6 @@ def _copy(
 
 @retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
-    """Retire *point*, whose copy in *target* is named *copy*. Raises PointRuleError if it was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:
         if edit.live_point(book, point.name).text != point.text:
             raise PointRuleError(f"{point.name} was copied to {copy}, but not retired: it was reworded meanwhile.")
@@ -130,5 +129,4 @@ def _came(source: Project, name: str, target: Project) -> str:
 
 
 def _went(source: Project, copy: str, target: Project) -> str:
-    """Return the reason to store when a point of *source* is retired after it was copied into *target* as *copy*."""
     return f"demoted to {copy} of {target.own.key}" if source.is_users else f"promoted to {copy}"

@@ -148,13 +148,11 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
 
 
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
-    """Return a reason if any point no longer has the text that the person saw, else `""`. *was* has those texts."""
     changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
-    """Return a reason if *proposal* (with another *text*, if given) would change nothing, else `""`."""
     if proposal.kind == "DELETE":
         return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()

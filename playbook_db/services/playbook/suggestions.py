@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from playbook_db.domain import operations
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import NOTE, Vote, storable
 from playbook_db.domain.proposals import WITHDRAWN, name_of
 from playbook_db.domain.redaction.redact import redact, without_private

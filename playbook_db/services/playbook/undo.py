@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db import errors
 from playbook_db.domain.merging.diff import changed_keys
-from playbook_db.domain.merging.undo import (
+from playbook_db.domain.merging.undo_rules import (
     Effect,
     RevisionRange,
     Side,
@@ -157,7 +157,6 @@ def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
-    """Add notes to *undone* about points that the undone revisions moved to or from another playbook."""
     if undone.message is None or undone.revisions is None:
         return undone
     notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]

@@ -20,9 +20,9 @@ from playbook_db.errors import (
 )
 from playbook_db.services.playbook import review
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store.playbook import statistics
+from playbook_db.store.playbook import counts
+from playbook_db.store.playbook.counts import Citation
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.statistics import Citation
 from playbook_db.store.queries import list_queries, log_queries
 from playbook_db.store.queries.list_queries import PointRecord, SessionSummary
 from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails, read_revision
@@ -157,7 +157,7 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
             details,
             log_queries.life(book, details.point.id, last=last, limit=limit),
             log_queries.use_by_event(book, name),
-            statistics.citations_of(book, name, most=_CITATIONS),
+            counts.citations_of(book, name, most=_CITATIONS),
         )
 
 

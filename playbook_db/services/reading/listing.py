@@ -7,8 +7,8 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
 from playbook_db.services.project import Project
-from playbook_db.store.playbook import listing, searching
-from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
+from playbook_db.store.playbook import point_rows, searching
+from playbook_db.store.playbook.point_rows import Order, PointRow, RowFilter, State
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit
 
@@ -55,16 +55,12 @@ def read(
         row_filter, is_damaged = _filter(book, words, RowFilter(state, section))
         by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
         order = order or by_default
-        # The order by rank has an index.
-        is_plain = order == "rank" and row_filter.is_open and book.project.live_points > page_rows
-        ids = [] if is_plain else listing.ids_of(book, row_filter, order)
-        count = book.project.live_points if is_plain else len(ids)
-        pages = -(-count // page_rows)
+        ids = point_rows.ids_of(book, row_filter, order)
+        pages = -(-len(ids) // page_rows)
         page = max(1, min(page, pages))
-        offset = (page - 1) * page_rows
-        on_page = listing.ranked_ids(book, limit=page_rows, offset=offset) if is_plain else ids[offset:][:page_rows]
+        on_page = ids[(page - 1) * page_rows : page * page_rows]
         since = timestamp((now or datetime.now(UTC)) - TREND)
-        return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
+        return PointList(tuple(point_rows.rows(book, on_page, since=since)), len(ids), page, pages, is_damaged)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

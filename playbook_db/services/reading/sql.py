@@ -102,7 +102,10 @@ def datasette_metadata(url: str) -> dict[str, Any]:
     if not path:
         raise DatabaseError(f"{urls.described(url)} is not an SQLite file, and Datasette can read only such a file.")
     text = read_docs()
-    tables = {name: _table_metadata(name, table) for name, table in parse_tables(text).items()}
+    tables: dict[str, dict[str, Any]] = {
+        name: {"description": table.about, "columns": table.columns} | ({"hidden": True} if name in _HIDDEN else {})
+        for name, table in parse_tables(text).items()
+    }
     # Datasette sorts the queries by name, hence the number.
     queries = {
         f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', question.title.lower()).strip('-')}": {
@@ -118,7 +121,3 @@ def datasette_metadata(url: str) -> dict[str, Any]:
         "source": f"playbook-db {__version__}",
         "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
-
-
-def _table_metadata(name: str, table: Table) -> dict[str, Any]:
-    return {"description": table.about, "columns": table.columns} | ({"hidden": True} if name in _HIDDEN else {})

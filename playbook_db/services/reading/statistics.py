@@ -10,8 +10,8 @@ from typing import Any
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
-from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.statistics import DayCalls, DayVotes, LivePoint, Revisions
+from playbook_db.store.playbook import counts
+from playbook_db.store.playbook.counts import DayCalls, DayVotes, LivePoint, Revisions
 from playbook_db.store.queries.log_queries import EventUse, event_uses
 from playbook_db.store.upkeep import database_file
 
@@ -189,7 +189,9 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """Return the statistics of the project's playbook. Without a playbook, all numbers are zero."""
     moment = now or datetime.now(UTC)
     with project.store.read(project.key) as book:
-        answers, sizes = statistics.count(book), statistics.sizes(book)
+        answers, sizes = counts.count(book), counts.sizes(book)
+    with project.own.store.read(project.own.key) as own:  # has the costs, even if the playbook is a team's
+        answers |= counts.count_costs(own)
     live = [LivePoint(*row) for row in answers["live"]]
     votes = [DayVotes(*row) for row in answers["votes"]]
     calls = [DayCalls(*row) for row in reversed(answers["calls"])]
@@ -266,7 +268,6 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
 
 
 def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple[ActorTotals, ...]:
-    """Return the totals of each actor, the most active first."""
     totals = _sums((each.actor, each.number) for each in revisions)
     learned = _sums((each.actor, each.number) for each in revisions if each.source == "learn")
     last_at = {each.actor: each.last_at for each in sorted(revisions, key=lambda each: each.last_at)}

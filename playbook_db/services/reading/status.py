@@ -152,7 +152,6 @@ def moved_from(execute: "Execute", folder: str) -> str:
 
 
 def _find(book: "Reader", key: str) -> "Reader":
-    """Return another playbook in the database of *book*."""
     return hook_queries.Book(book, hook_queries.find_project(book.execute, key) or list_queries.NO_PLAYBOOK)
 
 

@@ -1,33 +1,29 @@
 """Joining a team: choosing the project's name there, and merging its own playbook into the team's.
 
-The merge works as for the mirror. If both playbooks have a common revision, as after leaving, only later changes are
-merged. Nothing is merged twice, no point that the team has retired returns, and nothing is removed from the team's
-playbook.
+The merge is an import. Nothing is merged twice, no point that the team has retired or reworded returns, and nothing is
+removed from the team's playbook.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from playbook_db import files, projects, settings
-from playbook_db.domain.merging import merge
-from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, ProjectError, Remedy, ServerAwayError, ServerError, SettingError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
-from playbook_db.services.sharing import git, mirror, team
+from playbook_db.services.sharing import git, team
 from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
-from playbook_db.store.queries import hook_queries, list_queries
+from playbook_db.store.queries import hook_queries
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
 MAX_NAME_CHARS = 200
-_MERGED = "merged a member's own playbook"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://+(?:[^/]*@)?(?P<host>[^/:@]+)(?::\d*)?/+(?P<path>.+)", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
@@ -113,6 +109,7 @@ class Joining:
             self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
         )
 
+    @retry_on_conflict
     def finish(self) -> RevisionResult | None:
         """Join the team: merge the project's own playbook into the team's, and use the team's from now on. Return the
         result of the merge. If the process is killed, run it again: nothing is merged twice."""
@@ -120,22 +117,21 @@ class Joining:
         plain, password = urls.without_password(self.url)
         if password is not None:
             _keep_password(password_file(self.own.store, plain), password)
-        self._note(plain)
+        with self.own.store.write(self.own.key) as book:
+            memberships.join(book, plain, self.name)
         with suppress(ServerAwayError):  # the project has joined; the worker fetches the replica
             forget.follow_team(self.own.store, team.require(self.own), self.server)
         return brought
 
     @retry_on_conflict
     def _merge(self, *, dry_run: bool = False) -> RevisionResult | None:
-        with self.own.store.read(self.own.key) as own, self.server.write(self.name, dry_run=dry_run) as book:
+        with self.own.store.read(self.own.key) as own:
             if not dry_run:
-                memberships.copy_cursors(own, book)
-            return merge_own(own, book) if self.known is None else None
-
-    @retry_on_conflict
-    def _note(self, url: str) -> None:
-        with self.own.store.write(self.own.key) as book:
-            memberships.join(book, url, self.name)
+                with self.server.write(self.name) as book:
+                    memberships.copy_cursors(own, book)
+            if self.known is not None:
+                return None
+            return merge_own(own, Project(self.server, self.name), dry_run=dry_run)
 
 
 @contextmanager
@@ -191,40 +187,16 @@ def open_server(url: str) -> tuple[Store, bool]:
         ) from error
 
 
-def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
-    """Merge the project's *own* playbook into the team's. Return None if the team has all of it. A revision is made
-    even if nothing changes, so that the next joining knows what was merged."""
-    header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
-    if not own.revision or list_queries.known_times(book, {header.last_updated or ""}):
+def merge_own(own: PlaybookRepository, team: Project, *, dry_run: bool = False) -> RevisionResult | None:
+    """Import the project's *own* playbook into the team's. Return None if the team has all of it."""
+    if not own.revision:
         return None
     reading = import_export.reading_of(own)
-    theirs = replace(reading.playbook, header=header)
-    common, ancestor = _common(own, book), None
-    if common is not None:
-        number, base, merged = common
-        base, theirs, names = merge.under_our_names(book.draft, base, theirs, merged)
-        extras = {names.get(name, name): fields for name, fields in reading.extras.items()}
-        reading = replace(reading, extras=extras)
-    theirs, notes = merge.without_retired(book.draft, theirs, book.retired())
-    if common is not None:
-        ancestor = number, merge.only_what_is_in(base, theirs)
-    reading = replace(reading, playbook=theirs)
-    result = mirror.merge_in(book, reading, _MERGED, ancestor=ancestor, even_if_unchanged=True)
-    return replace(result, notes=(*notes, *result.notes))
-
-
-def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
-    """Return the team's last revision that was copied to the project's *own* playbook, or that included all of it. Also
-    return both playbooks as they were then. Return None if the playbooks have nothing in common."""
-    undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
-    ours = {time: number for time, number in dict(list_queries.revisions_named(own)).items() if number not in undone}
-    known = list_queries.known_times(book, ours)
-    number, time = max(((number, time) for time, (number, _) in known.items()), default=(0, ""))
-    return (number, own.at(ours[time]), book.at(number)) if number else None
+    result = import_export.import_playbook(team, reading, source="a member's own playbook", dry_run=dry_run)
+    return result if result.revision or result.changes else None
 
 
 def _keep_password(path: str, password: str) -> None:
-    """Store the *password* in a file that only this user can read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileNotFoundError):
         os.unlink(path)  # its mode may be another by now

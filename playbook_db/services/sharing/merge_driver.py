@@ -124,13 +124,11 @@ def _times(side: "Reading | None") -> list[str]:
 
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: "Reading | None") -> int | None:
-    """Return the revision that has the same time as *side*, or None."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """Look up revisions by the *times* in playbook files, as `list_queries.known_times` does."""
     if settings.sqlite_file(url) is not None:
         return command_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:

@@ -189,7 +189,6 @@ def write(project: Project) -> Synced:
 
 
 def _lines(project: Project) -> list[str]:
-    """Sync the mirror, and return notes for the user."""
     try:
         synced = sync(project)
     except (DiskError, OSError) as error:
@@ -253,7 +252,7 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool, stays: boo
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
         message = f"merged {os.path.relpath(path, projects.folder_of_mirror(path))}"
-        result = merge_in(book, reading, message, path=path, ancestor=in_git)
+        result = _merge_in(book, reading, message, path, in_git)
         # In the same commit, so that after a kill these bytes aren't merged twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -263,17 +262,11 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool, stays: boo
     return Synced(result if result.revision else None, tuple(notes))
 
 
-def merge_in(
-    book: PlaybookRepository,
-    reading: Reading,
-    message: str,
-    *,
-    path: str | None = None,
-    ancestor: tuple[int, Playbook] | None = None,
-    even_if_unchanged: bool = False,
+def _merge_in(
+    book: PlaybookRepository, reading: Reading, message: str, path: str, ancestor: tuple[int, Playbook] | None
 ) -> RevisionResult:
-    """Merge *reading* in one revision with *message*. It is a changed mirror at *path*, or somebody's playbook. If a
-    common *ancestor* is given or known here, this is a three-way merge, else an import."""
+    """Merge *reading*, a changed mirror at *path*, in one revision with *message*. If a common *ancestor* is given or
+    known here, this is a three-way merge, else an import."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
@@ -296,13 +289,8 @@ def merge_in(
         message += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
-    return book.commit(
-        "sync",
-        message,
-        notes=notes,
-        file=FileFields(header, keeps_last_updated=keeps_file, extras=extras),
-        even_if_unchanged=even_if_unchanged,
-    )
+    file = FileFields(header, keeps_last_updated=keeps_file, extras=extras)
+    return book.commit("sync", message, notes=notes, file=file)
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
@@ -322,7 +310,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     return (0, common) if common else None
 
 
-def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
+def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str) -> tuple[int, Playbook] | None:
     """Return the revision from which both the file and the present playbook come, and its playbook. Return None if
     there is no such revision.
 
@@ -333,7 +321,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | Non
     named = book.base_of(theirs)
     if named is not None:
         return named, book.at(named)
-    known = book.mirror(path) if path is not None else None
+    known = book.mirror(path)
     if known is None or known.revision is None:
         return None
     base = book.at(known.revision)
@@ -376,7 +364,6 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
 
 @retry_on_conflict
 def _trust(project: Project) -> None:
-    """Record that the file at the project's path may be merged."""
     with project.store.write(project.key) as book:
         if book.project.mirror == "undecided":
             book.set_mirror_state("found")
@@ -419,7 +406,6 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Save *data*, the file's old content, in a new file beside it. Return the new path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))

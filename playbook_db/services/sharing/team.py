@@ -90,13 +90,11 @@ def require(own: Project) -> Membership:
 
 @retry_on_conflict
 def _end(own: Project) -> int:
-    """Remove the membership. Return the number of records of shown points that the team's database never got."""
     with own.store.write(own.key) as book:
         return memberships.leave(book)
 
 
 def _reading(store: Store, name: str) -> Reading | None:
-    """Return the team's playbook in the form of a file that was read. Return None if it has no revision."""
     with store.read(name) as book:
         return import_export.reading_of(book) if book.revision else None
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.merging.undo import RevisionRange, effective_undos
+from playbook_db.domain.merging.undo_rules import RevisionRange, effective_undos
 from playbook_db.domain.playbook import (
     Change,
     Header,
@@ -35,7 +35,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook import searching
 from playbook_db.store.playbook.learning import LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
-from playbook_db.store.playbook.proposals import ProposalRows
+from playbook_db.store.playbook.proposal_rows import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.queries import hook_queries, list_queries

@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.json_text import write_json
-from playbook_db.domain.merging.undo import Undo
+from playbook_db.domain.merging.undo_rules import Undo
 from playbook_db.domain.operations import AGAIN
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -48,7 +48,6 @@ WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names
 
 
 def _more_points(changed: Sequence[Change]) -> int:
-    """Return the number of live points that *changed* adds, minus the number that it retires."""
     first = {change.point.name: change.kind for change in reversed(changed)}
     last = {change.point.name: change.kind for change in changed}
     added = sum(kind in ("add", "restore") for kind in first.values())
@@ -140,7 +139,6 @@ class RevisionWriter(PlaybookRows):
             self.connection.execute(insert(undone_ranges), rows)
 
     def _insert(self, table: Table, revision: int, rows: Iterable[tuple[int, dict[str, Any]]]) -> None:
-        """Insert *rows* of *revision*, each with its position in the revision."""
         of_revision = {"playbook_id": self.playbook_id, "revision": revision}
         if values := [of_revision | {"seq": seq} | row for seq, row in rows]:
             self.connection.execute(insert(table), values)

@@ -12,7 +12,7 @@ from playbook_db.domain import search_words
 from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
-from playbook_db.store.playbook.proposals import ProposalRows
+from playbook_db.store.playbook.proposal_rows import ProposalRows
 from playbook_db.store.queries import hook_queries, list_queries
 from playbook_db.store.queries.hook_queries import Searched, StoredPoint
 

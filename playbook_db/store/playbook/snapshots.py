@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy import text as sql
 
-from playbook_db.domain.merging.undo import RevisionRange, Undo
+from playbook_db.domain.merging.undo_rules import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.queries import list_queries

@@ -10,8 +10,8 @@ from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from playbook_db.errors import DatabaseError
 from playbook_db.store.dialect import Dialect
-from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
+from playbook_db.store.postgres.server_errors import explained
 from playbook_db.store.tables import metadata, playbooks, sections
 
 _WHOLE = (playbooks, sections)

@@ -182,7 +182,6 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """Yield the statements that revoke all grants of `_grant_statements`."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
@@ -192,7 +191,6 @@ def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
 
 
 def _grant_statements(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
-    """Yield the statements that give the role *to* the rights of a reader or member, on present and future objects."""
     yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
     yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"
     yield f"GRANT EXECUTE ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} TO {to}"

@@ -135,7 +135,6 @@ NAMED_BY_TIME = """
 SELECT time, number FROM revisions
 WHERE playbook_id = :playbook_id AND header IS NULL AND time IN (SELECT value FROM json_each(:times))
 """
-_TIMES = "SELECT time, number FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL"
 NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
 # Revisions that merged a file but differ from it. Their message ends with the file's `last_updated`.
 MERGED_FILES = """
@@ -460,12 +459,12 @@ def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[in
     return merged | {time: (number, True) for time, number in revisions_named(book, times)}
 
 
-def revisions_named(book: "Reader", times: "Collection[str] | None" = None) -> "list[tuple[str, int]]":
-    """Return the revisions whose files have a `last_updated` in *times*, by default any: the time and the number of
-    each, oldest first."""
+def revisions_named(book: "Reader", times: "Collection[str]") -> "list[tuple[str, int]]":
+    """Return the revisions whose files have a `last_updated` in *times*: the time and the number of each, oldest
+    first."""
     import json  # late: few commands need it
 
     headers = ((json.loads(header).get("last_updated"), number) for number, header in rows(book, NAMED_BY_HEADER))
-    by_time = rows(book, _TIMES) if times is None else rows(book, NAMED_BY_TIME, times=json.dumps(sorted(times)))
-    by_header = (each for each in headers if isinstance(each[0], str) and (times is None or each[0] in times))
+    by_time = rows(book, NAMED_BY_TIME, times=json.dumps(sorted(times)))
+    by_header = (each for each in headers if isinstance(each[0], str) and each[0] in times)
     return sorted([*map(tuple, by_time), *by_header], key=lambda each: each[1])

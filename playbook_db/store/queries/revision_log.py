@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db.domain.merging.diff import changed_keys
-from playbook_db.domain.merging.undo import RevisionRange
+from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Evidence, read_json

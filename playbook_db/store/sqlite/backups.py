@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 
 from playbook_db.errors import DatabaseError
 from playbook_db.files import to_disk
-from playbook_db.store.sqlite import files
-from playbook_db.store.sqlite.files import Access
+from playbook_db.store.sqlite import sqlite_files
+from playbook_db.store.sqlite.sqlite_files import Access
 from playbook_db.store.sqlite_open import BACKUP_NAME, backups_of
 from playbook_db.wrong_clock import is_ahead
 
@@ -140,7 +140,7 @@ def partials(path: str) -> list[str]:
 
 def held_in(path: str, access: Access = "at rest") -> list[Held]:
     """Return the playbooks in the database file *path*. Raises DatabaseError."""
-    with closing(files.open_file(path, access)) as connection, files.explained(path):
+    with closing(sqlite_files.open_file(path, access)) as connection, sqlite_files.explained(path):
         return [Held(*row) for row in connection.execute(_HELD)]
 
 
@@ -153,10 +153,10 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
         os.close(handle)
     try:
         with _explained(path, "can't be copied"):
-            files.copy(path, partial, at_rest=at_rest)
+            sqlite_files.copy(path, partial, at_rest=at_rest)
         yield partial
     finally:
-        for suffix in ("", *files.BESIDE, ".checkpoint.lock"):
+        for suffix in ("", *sqlite_files.BESIDE, ".checkpoint.lock"):
             with contextlib.suppress(OSError):
                 os.unlink(partial + suffix)
 
@@ -182,19 +182,19 @@ def place(partial: str, names: Iterable[str]) -> str:
 def _has_points(path: str) -> bool:
     """Return whether the backup *path* has live or retired points. An unreadable backup has none."""
     try:
-        with closing(files.open_file(path, "at rest")) as connection, files.explained(path):
+        with closing(sqlite_files.open_file(path, "at rest")) as connection, sqlite_files.explained(path):
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM key_points)").fetchone()[0])
     except DatabaseError:
         return False
 
 
 def _erasures_in(path: str, access: Access) -> int:
-    with closing(files.open_file(path, access)) as connection, files.explained(path):
+    with closing(sqlite_files.open_file(path, access)) as connection, sqlite_files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
 
 
 def _explained(where: str, problem: str) -> AbstractContextManager[None]:
-    return files.explained(where, problem, end="No backup was made.", of_files=True)
+    return sqlite_files.explained(where, problem, end="No backup was made.", of_files=True)
 
 
 def _files_of(path: str, pattern: str) -> list[str]:

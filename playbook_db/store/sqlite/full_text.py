@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite import sqlite_files
 
 TABLE = "point_search"
 VIEW = "search_texts"
@@ -49,7 +49,7 @@ def make(execute: Any) -> None:
     error."""
     dropped = f"DROP TABLE IF EXISTS {TABLE}", f"DROP VIEW IF EXISTS {VIEW}", f"DROP TABLE IF EXISTS {WAITING}"
     rebuilt = f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')"
-    for statement in (*dropped, *files.statements("search.sql"), _DEFINED, rebuilt):
+    for statement in (*dropped, *sqlite_files.statements("search.sql"), _DEFINED, rebuilt):
         execute(statement)
 
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, Remedy
 from playbook_db.store import migrate
-from playbook_db.store.sqlite import backups, files
-from playbook_db.store.sqlite.dialect import SqliteDialect, refuse_foreign
+from playbook_db.store.sqlite import backups, sqlite_files
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect, refuse_foreign
 from playbook_db.store.sqlite_open import SCHEMA
 
 State = Literal["missing", "damaged", "sound"]
@@ -52,7 +52,7 @@ def prepared(path: str, file: str) -> Iterator[str]:
             raise _unfit(file, f"is damaged or not an SQLite database ({error.cause})") from error
         if schema < SCHEMA:
             migrate.migrate(f"sqlite:///{partial}")
-        with closing(files.open_file(partial, "read")) as connection:
+        with closing(sqlite_files.open_file(partial, "read")) as connection:
             refuse_foreign(connection, file)
         yield partial
 
@@ -78,23 +78,23 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     """Replace the database *path* with the file from `prepared`. If the process is killed, *path* is either the old or
     the new database, and complete. If nothing was replaced, raises DatabaseBusyError or DatabaseError."""
     dialect = SqliteDialect(path)
-    refused = files.explained(path, "can't be replaced", end="It was not changed.", of_files=True)
+    refused = sqlite_files.explained(path, "can't be replaced", end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:
         if state_of(path) == "sound":
             paths: list[str] = []
-            files.put_over(
+            sqlite_files.put_over(
                 partial, path, before=lambda: paths.append(backups.take(path, backups.BEFORE_RESTORE, now=now).path)
             )
             dialect.move_log()
             return Replaced(backup=paths[0])
         if not os.path.lexists(path):
-            moved = files.move_leftovers(path, now=now)
+            moved = sqlite_files.move_leftovers(path, now=now)
             backups.place(partial, [path])
             return Replaced(aside=moved)
-        aside = files.swap(partial, path, now=now, copied=files.state_of(path))
+        aside = sqlite_files.swap(partial, path, now=now, copied=sqlite_files.state_of(path))
         if aside is None:
             raise DatabaseBusyError(path, 0)
-        return Replaced(aside=files.with_log(aside))
+        return Replaced(aside=sqlite_files.with_log(aside))
 
 
 def _unfit(file: str, why: str) -> DatabaseError:

@@ -22,7 +22,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.hook_queries import rows
 from playbook_db.store.sqlite import full_text
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 from playbook_db.store.tables import (
     changes,
     extra_fields,

@@ -3,7 +3,7 @@
 from contextlib import closing, suppress
 
 from playbook_db.errors import DatabaseError
-from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite import sqlite_files
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
 __all__ = ["Backup", "with_schemas"]
@@ -15,7 +15,7 @@ def with_schemas(path: str) -> list[tuple[Backup, int | None]]:
 
 
 def _schema(path: str) -> int | None:
-    with suppress(DatabaseError), closing(files.open_file(path, "at rest")) as connection:
-        version, application, tables = connection.execute(files.VERSIONS).fetchone()
-        return int(version) if application == files.APPLICATION_ID or not tables else None
+    with suppress(DatabaseError), closing(sqlite_files.open_file(path, "at rest")) as connection:
+        version, application, tables = connection.execute(sqlite_files.VERSIONS).fetchone()
+        return int(version) if application == sqlite_files.APPLICATION_ID or not tables else None
     return None

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.domain.merging.undo import effective_undos
+from playbook_db.domain.merging.undo_rules import effective_undos
 from playbook_db.errors import DiskError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
@@ -19,8 +19,8 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
 from playbook_db.store.queries.list_queries import AGAIN_SINCE, LAST_REWORDING
-from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
-from playbook_db.store.sqlite.files import open_file
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect, fresh_structure
+from playbook_db.store.sqlite.sqlite_files import open_file
 from playbook_db.store.urls import sqlite_path
 
 _MISCOUNTED = sql("""

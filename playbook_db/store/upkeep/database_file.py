@@ -18,11 +18,11 @@ from playbook_db import settings
 from playbook_db.domain.erasure import SHORTEST_TEXT
 from playbook_db.errors import DatabaseError
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.sqlite import backups, files, full_text
+from playbook_db.store.sqlite import backups, full_text, sqlite_files
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
-from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.files import copy_to, lock_path, swap, undo_swap
 from playbook_db.store.sqlite.restore import Replaced, State, prepared, put_in_place, state_of
+from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
+from playbook_db.store.sqlite.sqlite_files import copy_to, lock_path, swap, undo_swap
 from playbook_db.store.urls import described, dump_of, sqlite_path
 
 __all__ = (
@@ -44,13 +44,13 @@ def path_of(url: URL | str) -> str:
 
 def is_there(path: str) -> bool:
     """Return whether the database file *path* exists, or at least its log isn't empty."""
-    return os.path.isfile(path) or files.has_log(path)
+    return os.path.isfile(path) or sqlite_files.has_log(path)
 
 
 def changed_at(path: str) -> datetime:
     """Return the time of the last write to the database file *path* or its log. An empty log doesn't count."""
     times = [os.stat(path).st_mtime]
-    if files.has_log(path):
+    if sqlite_files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
     return datetime.fromtimestamp(max(times), UTC)
 
@@ -63,7 +63,7 @@ def list_backups(url: URL | str) -> list[Backup]:
 
 def remove_backups(paths: Iterable[str]) -> None:
     """Remove the backups *paths* and SQLite's files beside them. Raises OSError."""
-    for file in (f"{path}{end}" for path in paths for end in ("", *files.BESIDE)):
+    for file in (f"{path}{end}" for path in paths for end in ("", *sqlite_files.BESIDE)):
         if os.path.exists(file):
             os.unlink(file)
 
@@ -72,7 +72,7 @@ def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
     """Yield unknown files beside the database or in the folder of backups that contain one of *texts*."""
     path = path_of(url)
     ours = (path, *(backup.path for backup in list_backups(url)))
-    known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
+    known = {f"{file}{end}" for file in ours for end in ("", *sqlite_files.BESIDE)}
     beside, folder = glob.escape(path), glob.escape(backups.folder_of(path))
     others = {*glob.glob(f"{beside}*"), *glob.glob(os.path.join(folder, "*")), *backups.partials(path)}
     for other in sorted(others - known):
@@ -96,8 +96,8 @@ def rewrite(url: URL | str) -> bool:
     try:
         with (
             FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S, mode=0o600),
-            files.explained(path),
-            closing(files.open_file(path, "write")) as connection,
+            sqlite_files.explained(path),
+            closing(sqlite_files.open_file(path, "write")) as connection,
         ):
             connection.execute("VACUUM")
             connection.execute("PRAGMA busy_timeout = 0")
@@ -112,7 +112,7 @@ def rewrite(url: URL | str) -> bool:
 
 def rebuild_search(path: str) -> None:
     """Replace the full-text index in the file *path*, which nobody else uses, however damaged the index is."""
-    with closing(files.open_file(path, "write")) as connection:
+    with closing(sqlite_files.open_file(path, "write")) as connection:
         full_text.cut_off(connection)
         full_text.make(connection.execute)
 
@@ -121,7 +121,7 @@ def _holds(path: str, texts: Collection[str]) -> bool:
     """Return whether the file *path* or SQLite's files beside it contain one of *texts*. Skip texts that are too short
     for a certain match."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
-    for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
+    for file in (f"{path}{end}" for end in ("", *sqlite_files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
             data = opened.read()
             if any(beginning in data for beginning in beginnings):
@@ -139,4 +139,4 @@ def opened(path: str) -> Iterator[Connection]:
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
     """Translate errors of the driver and the disk into DatabaseError."""
-    return files.explained(path, "can't be repaired", end="It was not changed.", of_files=True)
+    return sqlite_files.explained(path, "can't be repaired", end="It was not changed.", of_files=True)

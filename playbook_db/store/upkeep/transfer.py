@@ -104,7 +104,6 @@ def _key(table: Table) -> list[str]:
 
 
 def _by_revision(connection: Connection, table: Table, playbook_id: int) -> dict[int, list[Row]]:
-    """Return the rows of each revision, by the revision's number."""
     rows: defaultdict[int, list[Row]] = defaultdict(list)
     for row in _rows(connection, table, playbook_id):
         rows[row["revision"]].append(row)

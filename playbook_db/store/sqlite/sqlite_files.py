@@ -359,7 +359,6 @@ def _held(path: str) -> Iterator[None]:
 
 
 def _free_name(path: str, now: datetime) -> str:
-    """Return a new name for the damaged file *path* and its log."""
     first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not with_log(name))

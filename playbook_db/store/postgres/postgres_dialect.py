@@ -23,8 +23,8 @@ from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.postgres import distributed, unicode_rules
 from playbook_db.store.postgres.connection import driver_of, make_engine
-from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner, run
+from playbook_db.store.postgres.server_errors import explained
 from playbook_db.store.queries import hook_queries
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import time_limits

@@ -6,7 +6,6 @@
 import functools
 import os
 import sqlite3
-import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +26,8 @@ from playbook_db.projects import upwards
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.queries import hook_queries
 from playbook_db.store.queries.hook_queries import ADD_HEAD
-from playbook_db.store.sqlite import backups, files, full_text
-from playbook_db.store.sqlite.files import Access, open_file
+from playbook_db.store.sqlite import backups, full_text, sqlite_files
+from playbook_db.store.sqlite.sqlite_files import Access, open_file
 from playbook_db.store.sqlite_open import OLDEST_SQLITE, is_at_rest
 
 _FIND = sql("""
@@ -36,7 +35,6 @@ SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h 
 WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
-_connected: set[str] = set()  # the files that this process has connected to
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql")
 
 
@@ -91,14 +89,14 @@ class SqliteDialect(Dialect):
 
         @event.listens_for(engine, "checkin")
         def let_go(driver: object, record: ConnectionPoolEntry) -> None:
-            if isinstance(driver, files.AsItStands):
+            if isinstance(driver, sqlite_files.AsItStands):
                 record.invalidate()
 
         return engine
 
     def explained(self) -> AbstractContextManager[None]:
         """Translate the driver's errors into errors of `playbook_db`."""
-        return files.explained(self.where)
+        return sqlite_files.explained(self.where)
 
     # The schema of the file.
 
@@ -106,49 +104,27 @@ class SqliteDialect(Dialect):
         """Return the schema of the database: 0 for an empty file, None if there is no file. Raises OtherProgramError,
         or DamagedError if the file is not an SQLite database."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
-            if files.has_log(self.path):  # SQLite would remove it with an empty file
+            if sqlite_files.has_log(self.path):  # SQLite would remove it with an empty file
                 raise DamagedError(self.where, "the file is missing or empty, but its log is not")
             return 0 if os.path.exists(self.path) else None
-        version = self._version_at_rest()
-        if version is not None:
-            return version
         access: Access = "read" if self.access == "write" else self.access
         with closing(open_file(self.path, access)) as connection, self.explained():
-            version, application, tables = connection.execute(files.VERSIONS).fetchone()
-        if tables and application != files.APPLICATION_ID:
+            version, application, tables = connection.execute(sqlite_files.VERSIONS).fetchone()
+        if tables and application != sqlite_files.APPLICATION_ID:
             raise OtherProgramError(self.where)
         return int(version)
-
-    def _version_at_rest(self) -> int | None:
-        """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
-        long.
-
-        Don't read a file that this process has connected to. Closing the file would drop the locks of this process's
-        connections; another process would then remove the log that they use.
-        """
-        if self.path in _connected or not is_at_rest(self.path):
-            return None
-        try:
-            with open(self.path, "rb") as file:
-                header = file.read(100)  # https://www.sqlite.org/fileformat2.html#the_database_header
-        except OSError:
-            return None
-        if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-            return None
-        version, application = struct.unpack_from(">i4xi", header, 60)
-        return int(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Record the schema *version* in the file's header, for `schema_version`."""
         connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
-        connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
+        connection.exec_driver_sql(f"PRAGMA application_id = {sqlite_files.APPLICATION_ID:d}")
 
     # Create and migrate the file.
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
         """Open a transaction that can't change or create the file. A missing file is read as an empty database."""
-        with files.without_new_log(self.path), self.explained():
+        with sqlite_files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
             else:
@@ -162,7 +138,7 @@ class SqliteDialect(Dialect):
     def prepare(self) -> None:
         """Create the file and its folder if they don't exist. Only their owner can use them."""
         folder = os.path.dirname(self.path)
-        with files.explained(self.where, "can't be opened for writing", of_files=True):
+        with sqlite_files.explained(self.where, "can't be opened for writing", of_files=True):
             if folder and not os.path.isdir(folder):
                 there = next(each for each in upwards(os.path.abspath(folder)) if os.path.lexists(each))
                 if not os.path.isdir(there):
@@ -175,7 +151,7 @@ class SqliteDialect(Dialect):
         """Prevent other processes from replacing the schema or the whole content in the `with` block."""
         from filelock import FileLock
 
-        with FileLock(files.lock_path(self.path), mode=0o600):
+        with FileLock(sqlite_files.lock_path(self.path), mode=0o600):
             yield
 
     def back_up_before_migration(self, version: int) -> str:
@@ -195,7 +171,7 @@ class SqliteDialect(Dialect):
         """Create the views, triggers and full-text index of this version."""
         full_text.make(connection.exec_driver_sql)
         for file_name in _FILES:
-            for statement in files.statements(file_name):
+            for statement in sqlite_files.statements(file_name):
                 connection.exec_driver_sql(statement)
 
     def broken_references(self, connection: Connection) -> list[str]:
@@ -295,7 +271,7 @@ class SqliteDialect(Dialect):
         try:
             with (
                 FileLock(f"{self.path}.checkpoint.lock", timeout=0, mode=0o600),
-                files.explained(self.path),
+                sqlite_files.explained(self.path),
                 closing(open_file(self.path, "write", wait_s=0)) as connection,
             ):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as possible without a wait
@@ -317,7 +293,6 @@ class SqliteDialect(Dialect):
             "cache_size = -32768",  # KiB at most; with the default of 2 MB, a large import would spill its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see move_log()
         )
-        _connected.add(self.path)
         try:
             with self.explained():
                 connection = open_file(self.path, self.access)

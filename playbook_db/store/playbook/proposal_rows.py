@@ -140,7 +140,6 @@ class ProposalRows(PlaybookRows):
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
-        """Return the waiting and rejected proposals that propose the same as *operation*."""
         sought = gist(operation, kind)
         of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]

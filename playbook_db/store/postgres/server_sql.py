@@ -93,7 +93,6 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
 
 
 def _plain(value: Any) -> Any:
-    """Convert *value* to the type that SQLite would return."""
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value

@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
-from sqlalchemy import text as sql
-
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.queries.hook_queries import rows
@@ -69,11 +66,6 @@ _QUESTIONS = {
     "cited": "SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name",
     "uses": USE_BY_EVENT,
     "votes": VOTES_BY_DAY,
-    "calls": _CALLS,
-    "unpriced": """
-        SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
-        WHERE p.key = :key AND m.cost_usd IS NULL
-    """,
     "learned from": """
         SELECT count(DISTINCT session_id), count(*) FROM reflection_log
         WHERE playbook = :key AND finished_at IS NOT NULL
@@ -84,6 +76,14 @@ _QUESTIONS = {
     """,
     "followed": FOLLOWED,
     "tables": " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables),
+}
+
+_OF_COSTS = {
+    "calls": _CALLS,
+    "unpriced": """
+        SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
+        WHERE p.key = :key AND m.cost_usd IS NULL
+    """,
 }
 
 
@@ -145,9 +145,14 @@ class Citation(NamedTuple):
     event: str | None
 
 
-def count(book: PlaybookRepository) -> Mapping[str, Sequence[Any]]:
+def count(book: PlaybookRepository) -> dict[str, Sequence[Any]]:
     """Run _QUESTIONS about *book*. Return each question's rows by its title."""
     return {title: list(rows(book, question, key=book.key)) for title, question in _QUESTIONS.items()}
+
+
+def count_costs(book: PlaybookRepository) -> dict[str, Sequence[Any]]:
+    """Run _OF_COSTS about *book*. Return each question's rows by its title."""
+    return {title: list(rows(book, question, key=book.key)) for title, question in _OF_COSTS.items()}
 
 
 def sizes(book: PlaybookRepository) -> tuple[int | None, Mapping[str, int]]:
@@ -159,20 +164,3 @@ def sizes(book: PlaybookRepository) -> tuple[int | None, Mapping[str, int]]:
 def citations_of(book: PlaybookRepository, name: str, *, most: int) -> tuple[Citation, ...]:
     """Return the last *most* sessions that cited the point *name*, newest first."""
     return tuple(Citation(*row) for row in rows(book, CITATIONS, name=name, most=most))
-
-
-def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
-    """Return the number of votes for each day and actor, without undone votes."""
-    return [DayVotes(*row) for row in rows(book, VOTES_BY_DAY, key=book.key)]
-
-
-def followed(book: PlaybookRepository) -> tuple[int, int]:
-    """Return how often sessions followed a point, and how often they ignored one."""
-    ((followed, ignored),) = rows(book, FOLLOWED, key=book.key)
-    return int(followed), int(ignored)
-
-
-def days_of_calls(connection: Connection, key: str) -> list[DayCalls]:
-    """Return the model calls by day, newest first, without days that had none."""
-    rows = connection.execute(sql(_CALLS), {"key": key})
-    return [DayCalls(*row) for row in rows]

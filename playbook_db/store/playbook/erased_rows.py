@@ -230,7 +230,6 @@ def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | No
 
 
 def _without_words(value: str) -> str:
-    """Return the operation *value* (JSON) without its texts and reasons."""
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value

@@ -30,11 +30,6 @@ _ORDERS: dict[Order, str] = {
     "left": "k.retired_in DESC, k.position",
     "given": "k.id",
 }
-# Points that don't rest, in the order of an index. In most playbooks no points rest.
-_AWAKE = sql(f"""
-SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
-ORDER BY {BY_RANK} LIMIT :limit OFFSET :offset
-""")
 # A counter at the time `:since`, or at a later addition, import or undo of an import.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b
@@ -94,18 +89,6 @@ class RowFilter:
     section: str | None = None
     words: tuple[str, ...] = ()
     ids: tuple[int, ...] | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether all live points pass the filter."""
-        return self == RowFilter()
-
-
-def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
-    """Return the ids of *limit* live points by rank, after skipping *offset* points. Resting points come last."""
-    values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
-    awake = list(book.connection.execute(_AWAKE, values).scalars())
-    return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
 
 
 def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
