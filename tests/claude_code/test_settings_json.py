@@ -214,3 +214,21 @@ def test_a_text_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch,
 
     with pytest.raises(ValueError, match="a bug in playbook-db"):
         with_hooks('{\n"a": 1.0\n}', WANTED)
+
+
+def test_an_edit_that_removes_others_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the edit itself doesn't reach a file either."""
+    take_out = settings_json._take_out
+    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: take_out(content, lambda hook: True))
+
+    with pytest.raises(ValueError, match="a bug in playbook-db"):
+        without_hooks(f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {THEIRS}]}}]}}}}')
+
+
+@pytest.mark.parametrize("surplus", ["Stop", "Old"])
+def test_an_edit_that_leaves_other_hooks_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch, surplus: str) -> None:
+    """Ours are then exactly those that were asked for, one at each of their events."""
+    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: None)
+
+    with pytest.raises(ValueError, match="a bug in playbook-db"):
+        with_hooks(f'{{"hooks": {{"{surplus}": [{{"hooks": [{OURS}, {OURS}]}}]}}}}', {"Stop": {**STARTED}})

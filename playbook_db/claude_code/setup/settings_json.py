@@ -1,7 +1,7 @@
 """Adding, updating and removing our hooks in the text of a settings file, without changing the user's own settings.
 
 Pure; for `install`. The text is parsed, changed and written again. The order of keys,
-indentation and line breaks stay.
+indentation and line breaks stay. The new text is only returned if only our part has changed.
 """
 
 import json
@@ -18,6 +18,7 @@ Entry = Mapping[str, Any]  # a hook as a settings file has it: type, command, ti
 IsMeant = Callable[[object], bool]  # of such a hook
 
 _KINDS: dict[type, str] = {dict: "an object, { ... }", list: "a list, [ ... ]"}
+_BUG = "the edit would have changed more than it should. This is a bug in playbook-db."
 
 
 def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
@@ -36,7 +37,10 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
         ours[0].update(entry)
         current_ids.add(id(ours[0]))
     _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in current_ids)
-    return _written(text, content)
+    registered = {event: ours for event in content.get("hooks", {}) if (ours := registration.our_hooks(content, event))}
+    if registered != {event: [{**registered.get(event, [{}])[0], **entry}] for event, entry in entries.items()}:
+        raise ValueError(_BUG)
+    return _written(text, content, lambda document: _rest(document, registration.is_ours))
 
 
 def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
@@ -44,7 +48,7 @@ def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
     empty are removed, too. Raises ValueError."""
     content = parse(text)
     _take_out(content, is_meant)
-    return _written(text, content)
+    return _written(text, content, lambda document: _rest(document, is_meant))
 
 
 def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
@@ -54,7 +58,7 @@ def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) ->
     for event, groups in guards.items():
         if groups:
             _container(content, ("hooks", event), list).extend(groups)
-    return _written(text, content)
+    return _written(text, content, lambda document: _rest(document, registration.is_guard))
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
@@ -62,6 +66,10 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
     Raises ValueError, also if another value on the way isn't an object.
     """
+
+    def rest(document: Any) -> Any:
+        _container(document, way[:-1]).pop(way[-1], None)
+        return document
 
     content = parse(text)
     holder = _container(content, way[:-1])
@@ -71,7 +79,7 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
         del holder[way[-1]]
     else:
         return text
-    return _written(text, content)
+    return _written(text, content, rest)
 
 
 def parse(text: str) -> Any:
@@ -121,8 +129,28 @@ def _take_out(content: dict[str, Any], is_meant: IsMeant) -> None:
                 del content["hooks"]
 
 
-def _written(text: str, content: Any) -> str:
-    """Write *content* in the style of *text*. Return *text* itself if both have the same content."""
+def _rest(content: dict[str, Any], is_meant: IsMeant) -> list[Any]:
+    """Return *content* without the hooks that *is_meant* accepts, and without groups that had only such hooks.
+
+    The result is used to check the edits, so this function shares no code with them.
+    """
+    hooks, rest = content.get("hooks", {}), []
+    group: Any
+    for event, groups in hooks.items() if isinstance(hooks, dict) else [("", hooks)]:
+        for group in groups if isinstance(groups, list) else [[groups]]:
+            entries = group.get("hooks") if isinstance(group, dict) else None
+            if not isinstance(entries, list) or not entries:
+                rest.append([event, group])
+            elif others := [entry for entry in entries if not is_meant(entry)]:
+                rest.append([event, {**group, "hooks": others}])
+    return [{key: value for key, value in content.items() if key != "hooks"}, rest]
+
+
+def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
+    """Write *content* in the style of *text*. Return *text* itself if both have the same content.
+
+    *rest* removes everything that the edit may change. If the two texts differ in anything else, raise ValueError.
+    """
     old, target = parse(text), write_json(content)
     if write_json(old) == target:
         return text
@@ -132,6 +160,7 @@ def _written(text: str, content: Any) -> str:
     if "\r\n" in text:
         formatted = formatted.replace("\n", "\r\n")
     new = text.replace(body, formatted.encode(errors="backslashreplace").decode())  # half surrogates as escapes
-    if write_json(parse(new)) != target:
-        raise ValueError("the edit came out wrong. This is a bug in playbook-db.")
+    again = parse(new)
+    if write_json(again) != target or write_json(rest(again)) != write_json(rest(old)):
+        raise ValueError(_BUG)
     return new
