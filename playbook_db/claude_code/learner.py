@@ -29,9 +29,6 @@ from playbook_db.store.queries.list_queries import Job
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
 _MOST_MEASURED = 8 << 20  # bytes of transcripts that an estimate reads
-_MOST_READERS = 8  # more sessions seldom run at once
-
-_readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,6 @@ def learn_transcript(
             if progress is not None:
                 progress(chunk.end)
             chunk = following
-        _keep(folder, reader, secrets)
     # A team's database has no jobs: there the cursor alone makes each chunk count once.
     if finishes is not None and not refused and (project.is_team or not results or results[-1].already_learned):
         queue.finish(project.own.store, finishes)
@@ -160,10 +156,7 @@ def new_bytes(project: Project, path: str) -> int:
 
 
 def _reader(folder: str, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
-    """Return a reader of *source* from the cursor *at* on. Reuse one that this process has kept, if possible."""
-    earlier = _readers.pop((source.path, folder, secrets), None)
-    if earlier is not None and not at.is_new and earlier.end == at.offset:
-        return earlier
+    """Return a reader of *source* from the cursor *at* on."""
 
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)
@@ -178,13 +171,6 @@ def _reader(folder: str, source: Transcript, at: Cursor, secrets: frozenset[str]
     else:
         reader.skip(at.offset)
     return reader
-
-
-def _keep(folder: str, reader: ChunkReader, secrets: frozenset[str]) -> None:
-    """Keep *reader*, which is at the end of its file, in case the session continues."""
-    _readers[reader.transcript.path, folder, secrets] = reader
-    for key in list(_readers)[:-_MOST_READERS]:
-        del _readers[key]
 
 
 def _uuids(path: str, end: int) -> set[str]:

@@ -29,12 +29,9 @@ _RETRY_AFTER_S = 3600.0  # after a failure; sessions start every few minutes
 _STEP_S = 900  # for one step at most
 _DEPENDENCIES = (
     "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
-    "extras = told['optional-dependencies']; "
-    "print(*told['dependencies'], sep='\\n'); print(); print(*extras['web'], sep='\\n')"
+    "print(*told['dependencies'], *told['optional-dependencies']['web'], sep='\\n')"
 )
-_TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
-_TRIAL_OF_EXTRAS = "import jinja2, python_multipart, starlette, uvicorn"
-_WITHOUT_EXTRAS = "without_extras"  # in the state: why the pages aren't there
+_TRIAL = "import alembic, click, filelock, jinja2, python_multipart, rich, sqlalchemy, starlette, uvicorn"
 
 
 class SetupError(Exception):
@@ -64,9 +61,7 @@ def main(arguments: "Sequence[str]") -> int:
             with alone(settings.runtime_dir() + ".lock") as is_alone:
                 if not is_alone:
                     return 0
-                asks = "--now" in arguments
-                lacks = not is_ready() or (asks and _WITHOUT_EXTRAS in read_state())
-                if lacks and (asks or not _has_just_failed()):
+                if not is_ready() and ("--now" in arguments or not _has_just_failed()):
                     try:
                         _make()
                     except Exception as error:
@@ -106,9 +101,7 @@ def describe(root: str = ROOT) -> str:
     known = read_state()
     state = known.get("state")
     if is_ready(root):
-        without = known.get(_WITHOUT_EXTRAS)
-        but = f", without the pages: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
-        return f"playbook's environment is ready: {settings.runtime_dir()}" + (but if without else "")
+        return f"playbook's environment is ready: {settings.runtime_dir()}"
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
         return f"playbook's environment is being set up since {since}: {known.get('step')}"
@@ -144,25 +137,18 @@ def _make() -> None:
         _note("working", step="making the environment")
         _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
         python = os.path.join(target, "bin", "python")
-        listed = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
-        dependencies, extras = (each.split("\n") for each in listed.split("\n\n"))
-        _note("working", step="installing " + ", ".join([*dependencies, *extras]))
+        dependencies = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")]).splitlines()
+        _note("working", step="installing " + ", ".join(dependencies))
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
-        without = {}
-        try:
-            _run([*install, *dependencies, *extras])
-            _run([python, "-I", "-c", _TRIAL_OF_EXTRAS])
-        except SetupError as error:  # learning and the commands don't need them
-            without[_WITHOUT_EXTRAS] = str(error)
-            _run([*install, *dependencies])
+        _run([*install, *dependencies])
         _run([python, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(python), os.path.join(target, "interpreter"))
         _put_in_place(target)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
-    _note("ready", made_for=_made_for(ROOT), **without)
+    _note("ready", made_for=_made_for(ROOT))
 
 
 def _put_in_place(target: str) -> None:

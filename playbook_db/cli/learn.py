@@ -254,11 +254,11 @@ def why(name: str) -> None:
     You see each session, vote (with its reason and evidence), edit, merge and undo, and how often sessions cite the
     point. For the point as it is now, use playbook show.
     """
-    life, lifespan, uses = command_reads.life(source_of(name), name)
+    record, life, uses = command_reads.life(source_of(name), name)
     if wants_json():
-        print_json(records.life_record(name, life, lifespan, uses))
+        print_json(records.life_record(name, life, record.lifespan, uses))
         return
-    say(_life_in_words(life, lifespan))
+    say(_life_in_words(life, record.lifespan))
     rows = [
         (
             f"r{event.revision}",

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,15 +16,11 @@ from playbook_db import platforms
 from playbook_db.errors import AccountError, ModelError, NoModelError
 from playbook_db.llm.model import (
     CUT_REASONS,
-    MAX_REPLY_BYTES,
-    MAX_REPLY_CHARS,
     REFUSED,
-    TOO_LONG,
     Prompt,
     Reply,
     Usage,
     count_of,
-    estimated,
     first_set,
     is_lasting,
     is_of_account,
@@ -35,7 +31,6 @@ if TYPE_CHECKING:
     import subprocess
 
 TIMEOUT_S = 600.0  # of one call, if the deadline is later
-_POLL_S = 0.2  # between two looks at the size of the client's output
 RETRIES = "2"  # by Claude Code; by default it retries for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client resolves it for the account
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # otherwise a prompt that begins with / is a command
@@ -82,10 +77,7 @@ class ClaudeCli(NamedTuple):
         is_cut = has_failed and _GAVE_UP in str(result.get("result"))
         if has_failed and not is_cut and not is_answered:
             raise _error(code, result, out, err)
-        reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - started_at) * 1000))
-        if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
-            raise _too_long(prompt)
-        return reply
+        return _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - started_at) * 1000))
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         import subprocess  # late: `status` and `config` only ask whether Claude Code is there
@@ -119,8 +111,10 @@ class ClaudeCli(NamedTuple):
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                if not _wait(process, timeout_s, (out, err)):
-                    raise _too_long(prompt)
+                process.wait(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                text = f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later."
+                raise ModelError(text) from None
             finally:
                 _end(process)
             return process.returncode, _read(out), _read(err)
@@ -140,31 +134,6 @@ class ClaudeCli(NamedTuple):
         if prompt.schema is not None:
             command += ["--json-schema", json.dumps(prompt.schema)]
         return command
-
-
-def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterable[Any]) -> bool:
-    """Wait until Claude Code ends. Return False if its output gets too long.
-
-    Raises ModelError if Claude Code takes too long.
-    """
-    import subprocess
-
-    ends_at = time.monotonic() + timeout_s
-    has_ended = False
-    while not has_ended:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=max(0.0, min(_POLL_S, ends_at - time.monotonic())))
-            has_ended = True
-        if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
-            return False
-        if not has_ended and time.monotonic() >= ends_at:
-            raise ModelError(f"Claude Code gave no answer within {timeout_s:.0f} s and was stopped. Try again later.")
-    return True
-
-
-def _too_long(prompt: Prompt) -> ModelError:
-    text = f"Claude Code gave no answer: {TOO_LONG}. Try again later."
-    return ModelError(text, used=estimated(prompt, MAX_REPLY_CHARS))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -10,9 +10,6 @@ from typing import Any, NamedTuple, Protocol
 from playbook_db.errors import SettingError
 from playbook_db.project_env import KEYS
 
-MAX_REPLY_CHARS = 1_000_000  # of text; replies usually have 60,000 at most
-MAX_REPLY_BYTES = 8_000_000  # as received, with an event around each small piece of text
-TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was stopped"
 CHARACTERS_A_TOKEN = 4  # an estimate
 # Stop reasons of an incomplete reply, and of a refusal.
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.playbook.suggestions import SuggestionResult
     from playbook_db.store.playbook.repository import RevisionResult
-    from playbook_db.store.queries.list_queries import StoredMarks
+    from playbook_db.store.queries.list_queries import PointRecord, StoredMarks
     from playbook_db.store.queries.log_queries import Life
     from playbook_db.store.queries.revision_log import LoggedRevision
 
@@ -48,12 +48,13 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]") -> str:
     return answer_of([*map(point_line, hits)] or ["No key point matches; try other words, or the tool list."])
 
 
-def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life") -> str:
+def life_answer(record: "PointRecord", life: "Life") -> str:
     """Return a point and its history as text."""
     from playbook_db.domain.times import local
     from playbook_db.domain.trust.evidence import OUTSIDE
 
-    lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else ""), *life.recurrence]
+    retired = f" (retired in revision {record.retired.revision})" if record.retired else ""
+    lines = [point_line(record.point) + retired, *life.recurrence]
     lines += [life.totals.in_words] if life.totals.in_words else []
     lines += [f"merged from {', '.join(map(one_line, life.merged))}"] if life.merged else []
     for event in life.events[-MAX_POINTS:]:

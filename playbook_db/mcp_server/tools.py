@@ -112,13 +112,13 @@ class PlaybookTools:
     def why(self, name: str, prompt: str = "", file: str = "") -> str:
         """Show a key point's text and life: when it came, its votes with their reasons, edits and merges. With a prompt
         or a file: whether a new session is shown it then, and why."""
-        point, retirement, life = command_reads.point_and_life(self._source(is_users=is_users_name(name)), name)
+        record, life, _ = command_reads.life(self._source(is_users=is_users_name(name)), name)
         self.shown.add(name)
         if prompt or file:
             from playbook_db.claude_code import as_prompt
 
             self.notes += as_prompt.reasons(self.url, self.folder, name, prompt, file)
-        return answers.life_answer(point, retirement, life)
+        return answers.life_answer(record, life)
 
     @_tool("list", "List the playbook", _READS)
     def list_points(self, section: str | None = None, offset: int = 0, limit: int = 30) -> str:

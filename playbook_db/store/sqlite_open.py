@@ -58,18 +58,13 @@ def is_at_rest(path: str) -> bool:
 
 
 def unwritable(path: "str | None") -> "str | None":
-    """Return the first file or folder that this user can't write, among those that keep what sessions teach, or None.
+    """Return the file or folder that this user can't write: the data folder, the database or its folder; or None.
 
     *path* is the database file, or None for a database on a server.
     """
     from playbook_db import settings
 
-    folder = settings.data_dir()
-    names = ("spool", "worker.lock", "backups", "teams", "logs", "told") if os.path.isdir(folder) else ()
-    paths = [_nearest(folder), *[os.path.join(folder, name) for name in names]]
-    if path:
-        paths += [_nearest(os.path.dirname(path)), path, *[path + end for end in ("-wal", "-shm", "-journal")]]
-    for each in paths:
+    for each in [_nearest(settings.data_dir()), *([_nearest(os.path.dirname(path)), path] if path else [])]:
         if os.path.lexists(each) and not os.access(each, os.R_OK | os.W_OK | os.X_OK * os.path.isdir(each)):
             return each
     return None

@@ -5,12 +5,12 @@ from starlette.responses import Response
 from playbook_db import projects
 from playbook_db.claude_code import as_prompt
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
-from playbook_db.errors import PointRuleError, ProjectError, Remedy
+from playbook_db.errors import ArgumentError, PointRuleError, ProjectError, Remedy
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit
 from playbook_db.services.reading import listing
 from playbook_db.services.sharing import team
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
+from playbook_db.web.page_request import PAGE_ROWS, Notice, PageRequest, Routes
 
 _STATES = {
     "live": "live",
@@ -60,7 +60,12 @@ def explain(request: PageRequest) -> Response:
     """Show the text for a session's start, and why a prompt or a file brings a point or doesn't."""
     own, query = request.project.own, {name: request.query.get(name, "") for name in ("q", "file")}
     url = own.store.url.render_as_string(hide_password=False)
-    start, candidates = as_prompt.explain(url, own.folder or own.key, query["q"], query["file"])
+    folder = own.folder or own.key
+    try:
+        start, candidates = as_prompt.explain(url, folder, query["q"], query["file"])
+    except ArgumentError as error:  # mostly the file
+        start, candidates = as_prompt.explain(url, folder, query["q"])
+        request.notices.append(Notice(str(error)))
     return request.page("shown.html", title="What a session is shown", start=start, candidates=candidates, query=query)
 
 

@@ -14,7 +14,7 @@ from playbook_db.web.application import Site
 
 HOST = "127.0.0.1"
 IDLE_S = 30 * 60.0  # without a request
-MAX_CONNECTIONS = 64  # beyond them, requests are refused with status 503
+MAX_CONNECTIONS = 200  # also idle ones; beyond them, requests are refused with status 503
 _CHECK_S = 1.0  # between two checks of that time
 
 

@@ -341,21 +341,13 @@ def test_the_worker_reads_no_project_without_guards(client: Client, notes: list[
     assert (list(known.iterdir()), notes) == ([], [])
 
 
-def test_shell_lines_of_skills_are_guarded_if_the_client_knows_their_event(client: Client) -> None:
-    """The newest transcript tells its version; the worker follows when the client was upgraded."""
-    transcripts = client.home / ".claude" / "projects" / "-x"
-    transcripts.mkdir(parents=True)
+def test_shell_lines_of_skills_are_guarded(client: Client) -> None:
+    """For guards of shell commands alone."""
     guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
     guards.add(str(client.folder), PointGuard("oth-002", "Edit(*.sql)", "deny"))
-    settings_file = client.folder / ".claude" / "settings.local.json"
-    found = []
-    for version in ("2.1.330", "2.1.332", "2.1.332", "2.1.197"):
-        lines = [{"type": "user", "version": version}, {"type": "mode", "toolUseResult": {"version": "9.9.9"}}]
-        (transcripts / "s.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        guards.remove_retired(pytest.fail)
-        found.append(len(json.loads(settings_file.read_text())["hooks"].get("PreSkillShellCommand", [])))
+    hooks = json.loads((client.folder / ".claude" / "settings.local.json").read_text())["hooks"]
 
-    assert found == [0, 1, 1, 0]
+    assert [group["matcher"] for group in hooks["PreSkillShellCommand"]] == ["Bash"]
 
 
 @pytest.mark.slow

@@ -109,31 +109,6 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert queue.is_skipped("s-1")
 
 
-def test_learning_does_without_the_pages(data: Path, calls: Path, home: Path) -> None:
-    """If their packages can't be had, the environment is made without it; it says so, and --now tries again."""
-    uv = home / "bin" / "uv"
-    _put_uv(home)
-    works = uv.read_text()
-    uv.write_text(
-        works.replace("#!/bin/sh", "#!/bin/sh\ncase \"$*\" in *jinja2\\>=*) echo 'no such package' >&2; exit 1;; esac")
-    )
-
-    assert _set_up().returncode == 0
-    without = _set_up("--status")
-    uv.write_text(works)
-    assert _set_up().returncode == 0
-    assert _made(calls) == 1
-    assert _set_up("--now").returncode == 0
-    after = _set_up("--status")
-
-    assert without.returncode == 0
-    assert "without the pages" in without.stdout
-    assert "no such package" in without.stdout
-    assert _made(calls) == 2
-    assert "the pages" not in after.stdout
-    assert "jinja2>=" in calls.read_text().splitlines()[-1]
-
-
 def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
     """A session starts every few minutes."""
     _set_up()
@@ -302,8 +277,8 @@ def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.Mon
     """A virtual environment of Python's own, from wheels in a folder here."""
     wheels = home / "wheels"
     wheels.mkdir()
-    wanted = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    for name in wanted:
+    project = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]
+    for name in (*project["dependencies"], *project["optional-dependencies"]["web"]):
         _a_wheel(wheels, name)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -69,7 +69,8 @@ def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
     """A text without a word that counts brings nothing more; a file that isn't there is a mistake."""
     assert "brings no further key point" in harbour("search", "--as-prompt", "zebra").err
     assert "no file none.py" in harbour("search", "--as-prompt", "uv", "--file", "none.py").err
-    assert harbour("--user", "search", "--as-prompt", "uv").code == 2
+    for option in (["--user"], ["-n", "3"], ["--all"]):
+        assert harbour("search", "--as-prompt", "uv", *option).code == 2
     assert harbour("search", "uv", "--file", "src/cache.py").code == 2
 
 

@@ -593,4 +593,7 @@ def test_a_page_shows_what_a_session_gets_and_why(site: Site) -> None:
     asked = words_of(site.see("/shown", q="why does grease_gearbox hang"))
     assert re.search(rf"{name}\s*(start\s*shown at the session's start|prompt\s*shown with the prompt)", asked)
     assert "grease, gearbox" in asked or "grease_gearbox" in asked
-    assert "There is no file ../outside.py" in words_of(site.see("/shown", q="zebra", file="../outside.py"))
+    wrong = site.see("/shown", q="zebra", file="../outside.py")
+    assert wrong.status == 200
+    assert "There is no file ../outside.py" in words_of(wrong)
+    assert 'name="file" value="../outside.py"' in wrong.body

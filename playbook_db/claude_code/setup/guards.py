@@ -4,7 +4,6 @@ Only a person can create a guard. Guards are only kept in the project's local se
 client starts a guard only for calls that match its pattern. Functions raise InstallError and SettingError.
 """
 
-import glob
 import os
 import re
 from collections import Counter
@@ -19,7 +18,6 @@ from playbook_db import projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import guard, remind
 from playbook_db.claude_code.setup import install, settings_json
-from playbook_db.claude_code.transcripts import raw_lines
 from playbook_db.errors import Remedy, SettingError
 
 MOST = 10  # in a project: for a shell command that the client can't parse, it runs all guards of Bash
@@ -30,8 +28,6 @@ _EVENTS = {  # PostToolUse and the failure: the call was made
     "deny": (remind.FILE, guard.SKILL_LINE),
     "ask": (remind.FILE, guard.SKILL_LINE, "PostToolUse", remind.FAILURE),
 }
-_KNOWS_SKILL_LINES = (2, 1, 332)  # an older client complains of the event at each start
-_TAIL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +84,7 @@ def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
 
 
 def remove_retired(note: Callable[[str], object]) -> None:
-    """Remove guards without a live point from all projects on this machine, and adapt the others to a new version of
-    the client. *note* is called with problems."""
+    """Remove guards without a live point from all projects on this machine. *note* is called with problems."""
     with suppress(OSError):  # mostly there are no guards
         for link in os.scandir(_guarded()):
             try:
@@ -99,8 +94,6 @@ def remove_retired(note: Callable[[str], object]) -> None:
                     remove(folder, retired)
                 elif not existing:
                     os.unlink(link.path)
-                elif _has_skill_lines(folder) != (knows_skill_lines() and any(map(_is_of_shell, existing))):
-                    renew(folder)
             except Exception as error:  # whatever it is, the other projects must have their turn
                 note(f"the guards of {link.path}: {error}")
 
@@ -138,29 +131,6 @@ def require_person() -> None:
         )
 
 
-def knows_skill_lines() -> bool:
-    """Return whether the client that wrote the newest transcript knows the event of skills' shell lines."""
-    with suppress(OSError, ValueError):
-        newest = max(glob.iglob(os.path.join(settings.claude_dir(), "projects", "*", "*.jsonl")), key=os.path.getmtime)
-        with open(newest, "rb") as file:
-            file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))
-            for line in reversed(file.read().splitlines()):
-                numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", str((raw_lines.parse(line) or {}).get("version")))
-                if numbers:
-                    return tuple(map(int, numbers.groups())) >= _KNOWS_SKILL_LINES
-    return False
-
-
-def _has_skill_lines(folder: str) -> bool:
-    document = registration.read_settings(registration.settings_file("local", folder), registration.GUARD_MARKER)
-    groups = [group for event, group in registration.groups_of_hooks(document) if event == guard.SKILL_LINE]
-    return any(registration.is_guard(hook) for group in groups for hook in group["hooks"])
-
-
-def _is_of_shell(guard: PointGuard) -> bool:
-    return guard.pattern.startswith("Bash(")
-
-
 def _guarded() -> str:
     """Return the folder with a link to each project with guards. The worker reads it."""
     return os.path.join(settings.data_dir(), "guarded")
@@ -180,7 +150,6 @@ def _in(document: object) -> list[PointGuard]:
 def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuard]]) -> str:
     """Replace the guards by those that *choose* returns for the existing ones. Return the path of the settings file."""
     programs = install.programs(folder)
-    covers_skill_lines = knows_skill_lines()
 
     def edited(text: str) -> str:
         groups: dict[str, list[dict[str, object]]] = {}
@@ -190,7 +159,7 @@ def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuar
             )
             hook = {"type": "command", "command": command, "if": each.pattern, "timeout": _TIMEOUT_S}
             for event in _EVENTS.get(each.mode, ()):
-                if event != guard.SKILL_LINE or (covers_skill_lines and _is_of_shell(each)):
+                if event != guard.SKILL_LINE or each.pattern.startswith("Bash("):
                     groups.setdefault(event, []).append({"matcher": each.pattern.partition("(")[0], "hooks": [hook]})
         return settings_json.with_guards(text, groups)
 

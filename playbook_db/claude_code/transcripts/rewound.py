@@ -6,7 +6,7 @@ They stay in the transcript, and the next prompt has the same parent. What follo
 from collections.abc import Callable
 from typing import Any
 
-from playbook_db.claude_code.transcripts.raw_lines import raw_lines, records
+from playbook_db.claude_code.transcripts.raw_lines import parse, raw_lines
 from playbook_db.projects import open_plain
 
 
@@ -41,8 +41,7 @@ class Rewound:
             for _, end, raw in raw_lines(file, self._end):
                 self._end = end
                 if b'"user"' in raw and b'"parentUuid"' in raw and b'"tool_result"' not in raw:
-                    for _, content in records(raw):
-                        self._compare(content or {})
+                    self._compare(parse(raw) or {})
 
     def _compare(self, content: dict[str, Any]) -> None:
         uuid, parent = _hash(content.get("uuid")), _hash(content.get("parentUuid"))

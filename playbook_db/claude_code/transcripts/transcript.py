@@ -15,7 +15,7 @@ from typing import Any
 
 from playbook_db.claude_code.transcripts.parts import Calls, Part, as_json, decision, parts_of, time_of, typed_parts
 from playbook_db.claude_code.transcripts.queued import Queue
-from playbook_db.claude_code.transcripts.raw_lines import parse, raw_lines, records
+from playbook_db.claude_code.transcripts.raw_lines import parse, raw_lines
 from playbook_db.claude_code.transcripts.rewound import Rewound
 from playbook_db.claude_code.transcripts.speech import (
     INTERRUPTED,
@@ -55,11 +55,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A whole line of a transcript, from byte *start* to *end*, with its entry, if it has one.
-
-    Of a damaged line, each whole record and each piece between them is a line. If `is_broken`, the line isn't a JSON
-    object or is too long.
-    """
+    """A whole line of a transcript, from byte *start* to *end*, with its entry, if it has one. If `is_broken`, the line
+    isn't a JSON object or is too long."""
 
     start: int
     end: int
@@ -122,10 +119,8 @@ class Transcript:
         self._rewound.may_grow = True
         with open(open_plain(self.path), "rb") as file:
             for start, end, raw in raw_lines(file, self._end):
-                for size, content in records(raw) if raw else [(end - start, None)]:
-                    self._end = start + size
-                    yield self._line(start, self._end, content)
-                    start += size
+                self._end = end
+                yield self._line(start, end, parse(raw) if raw else None)
 
     def _line(self, start: int, end: int, content: dict[str, Any] | None) -> Line:
         if content is None:

@@ -212,9 +212,7 @@ def render() -> None:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=10, help="Only the first N (default: 10)."
-)
+@click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N (default: 10).")
 @click.option(
     "--all",
     "is_whole",
@@ -228,7 +226,7 @@ def render() -> None:
 )
 @click.option("--file", "path", metavar="F", help="With --as-prompt: the session then reads this file of the project.")
 @as_json
-def search(words: tuple[str, ...], limit: int, is_whole: bool, as_prompt: bool, path: str | None) -> None:
+def search(words: tuple[str, ...], limit: int | None, is_whole: bool, as_prompt: bool, path: str | None) -> None:
     """Find key points by what they say, best match first.
 
     WORDS can be any text: a question, an error message, a file name. Other forms of a word match, too. Names such as
@@ -238,8 +236,11 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_prompt: bool, 
     if path and not as_prompt:
         raise click.UsageError("--file needs --as-prompt.")
     if as_prompt:
+        if limit or is_whole:
+            raise click.UsageError("--as-prompt takes neither -n nor --all.")
         _explain(question, path)
         return
+    limit = limit or 10
     (points,), marks = _answers(question)
     older = _from_history(question) if is_whole else ()
     points, older = points[:limit], older[: max(limit - len(points), 0)]

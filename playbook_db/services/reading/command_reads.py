@@ -14,7 +14,6 @@ from playbook_db.store.queries.hook_queries import Book
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.queries.hook_queries import Reader, Searched, SearchReader, StoredPoint
     from playbook_db.store.queries.log_queries import EventUse, Life, RevisionDetails
@@ -75,39 +74,17 @@ def find(source: ReadSource, name: str) -> "list_queries.PointRecord | RevisionD
     return file_first.read(source, query, or_replica=revision_number(name) is None)
 
 
-def life(source: ReadSource, name: str) -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
-    """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
+def life(source: ReadSource, name: str) -> "tuple[list_queries.PointRecord, Life, tuple[EventUse, ...]]":
+    """Return the point *name*, live or retired, its history, and its uses by the event at which it was shown. Raises
     NotFoundError."""
 
-    def query(book: "Reader") -> "tuple[Life, list_queries.PointLifespan, tuple[EventUse, ...]]":
-        number, span = list_queries.point_id(book, name), list_queries.lifespan(book, name)
-        if number is None or span is None:
-            raise list_queries.no_such_point(book, name)
+    def query(book: "Reader") -> "tuple[list_queries.PointRecord, Life, tuple[EventUse, ...]]":
+        record = list_queries.require_point(book, name)
         from playbook_db.store.queries import log_queries
 
-        return log_queries.life(book, number), span, log_queries.use_by_event(book, name)
+        return record, log_queries.life(book, record.point.id), log_queries.use_by_event(book, name)
 
     return file_first.read(source, query, sync=False)
-
-
-def point_and_life(source: ReadSource, name: str) -> "tuple[PromptPoint, int | None, Life]":
-    """Return the point *name*, live or retired, the revision that retired it, and its history. A team's replica has no
-    history. Raises NotFoundError."""
-    from playbook_db.store.queries import log_queries
-
-    def query(book: "Reader") -> "tuple[list_queries.PointRecord, Life | None]":
-        record = list_queries.require_point(book, name)
-        return record, log_queries.life(book, record.point.id)
-
-    known = file_first.from_file(source.url, source.folder, query)
-    if known is None:
-        from playbook_db.services.reading import history
-
-        with source.opened(only_reads=True) as project:
-            full = history.point_in_full(project, name)
-        known = full.details, full.life
-    record, life = known
-    return record.point, record.retired and record.retired.revision, life or log_queries.Life((), ())
 
 
 def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None:
