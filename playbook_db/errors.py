@@ -179,7 +179,7 @@ class DamagedError(DatabaseError):
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            f"{where} is damaged or not an SQLite database ({cause}). The file was not changed.",
+            f"{where} is damaged or not an SQLite database ({cause}).",
             Remedy("Repair it: {}", ("db", "repair")),
         )
 

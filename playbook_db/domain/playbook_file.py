@@ -5,6 +5,7 @@ file itself. Source: scoring specification, REQ-SCORE-004 to -006; contract, sec
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
@@ -29,6 +30,7 @@ from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
 from playbook_db.errors import PlaybookFileError, Remedy
 
 MAX_DEPTH = 100  # of lists and objects in an unknown key's value
+_OTHERS_ID = re.compile(r"[\w-]+-\d{5}")  # as ACE writes ids
 _MAX_DIGITS = 1000  # of a number
 _POINT_KEYS = {"name", "text", "helpful", "harmful", "score"}
 _MAX_SHOWN = 60  # characters of a refused value
@@ -181,7 +183,7 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
         raise PlaybookFileError(
             source,
             "`sections`",
-            f"they list ids of `{storable(others)}`, so this is another tool's file.",
+            f"they list ids {storable(others)}, so this is another tool's file.",
             remedy=Remedy("Put the texts into a Markdown list, a line for each, and import that."),
         )
     for title, listed in sections.items():
@@ -196,14 +198,15 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
 
 
 def _others_ids(data: Mapping[str, Any], sections: Mapping[str, Any]) -> str | None:
-    """Return the top-level key whose ids *sections* list in place of texts, as other tools write them, or None."""
+    """Return whose ids *sections* list in place of texts, as other tools write them, or None if they list texts. The
+    ids are those of a top-level key, or a text looks like one: `testing-00001`."""
     texts = {each for listed in sections.values() if isinstance(listed, list) for each in listed if type(each) is str}
     for key, value in data.items():
         pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         ids = {each for at, entry in pairs if isinstance(entry, dict) for each in (at, str(entry.get("id")))}
         if key != "sections" and texts & ids:
-            return key
-    return None
+            return f"of `{key}`"
+    return next((f"such as `{each}`" for each in sorted(texts) if _OTHERS_ID.fullmatch(each)), None)
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 17  # the newest migration that this code knows, as in PRAGMA user_version
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+_TOGETHER_S = 1  # changes of two files that are closer were made together: `chmod -R`, a copy of the whole folder
 # A backup's name ends with this, after its database's name.
 BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 
@@ -79,10 +80,15 @@ def _nearest(folder: str) -> str:
 def require_own_log(path: str) -> None:
     """Raise UnusableError if the log beside the database file *path* is another file's: SQLite would mix or remove it.
 
-    Then the file is newer than the log, though none of the log's pages was moved into it.
+    Then the file was put there after the log, though none of the log's pages was moved into it. A program that keeps
+    the time of the file (`cp -p`, rsync, Syncthing) can't keep the time of its inode (ctime).
     """
     log = f"{path}-wal"
-    if not os.path.exists(log) or os.stat(path).st_mtime <= os.stat(log).st_mtime or not os.path.getsize(log):
+    if not os.path.exists(log) or not os.path.getsize(log):
+        return
+    file_state, log_state = os.stat(path), os.stat(log)
+    is_newer = file_state.st_mtime > log_state.st_mtime
+    if not is_newer and file_state.st_ctime <= log_state.st_ctime + _TOGETHER_S:
         return
     with open(path, "rb") as file, open(log, "rb") as pages:
         size = int.from_bytes(pages.read(32)[8:12], "big")
@@ -94,7 +100,8 @@ def require_own_log(path: str) -> None:
             page = pages.read(24 + size)
     raise UnusableError(
         f"{path} was replaced beside a log of the former file, {log}. Both are as they were. To use the new file, move "
-        f"the log away: mv {log} {log}.former; to keep the log's changes, put the former file back first"
+        f"the log away: mv {log} {log}.former; to keep the log's changes, put the former file back first. If only "
+        f"the file's owner or mode was changed: touch {log}"
     )
 
 

@@ -159,6 +159,7 @@ def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) ->
     [
         ("PLAYBOOK_CLAUDE", "/opt/check --password Kestrel-49-moss", "/opt/check --password [masked: password]"),
         ("PLAYBOOK_DB_URL", "postgresql://me:Kestrel-49-moss@here/all", "postgresql://here/all"),
+        ("PLAYBOOK_DB_URL", "postgresql://me:Kestrel@49/mo ss@here/all", "postgresql://here/all"),
         ("PLAYBOOK_CLAUDE", "/opt/check;PASSWORD=Kestrel-49-moss", "/opt/check;PASSWORD=[masked: password]"),
         ("PLAYBOOK_CLAUDE", "/opt/claude", "/opt/claude"),
     ],

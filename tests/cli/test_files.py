@@ -1,6 +1,7 @@
 """init, mirror, import, export, db."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -26,6 +27,18 @@ def test_a_file_goes_in_and_comes_out_to_the_byte(playbook: Playbook, folder: Pa
     assert playbook("export", "-o", str(target)).out == ""
     assert target.read_text(encoding="utf-8") == canonical
     assert "nothing new" in playbook("import", str(target)).out
+
+
+def test_a_pipe_as_output_is_written_to_and_stays(playbook: Playbook, tmp_path: Path) -> None:
+    """A file put in its place would replace /dev/null for the whole machine if root runs the command."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    done = playbook("export", "-o", str(pipe))
+
+    assert (done.code, os.read(reader, 1 << 16).decode()) == (0, playbook("export").out)
+    assert pipe.is_fifo()
 
 
 def test_names_that_stand_twice_are_refused_or_given_anew(playbook: Playbook, folder: Path) -> None:

@@ -522,6 +522,13 @@ def test_sections_that_list_the_ids_of_another_tool_are_refused(field: str) -> N
     assert [point.text for point in points] == ["a-2", "gone-1"]
 
 
+def test_texts_that_look_like_the_ids_of_another_tool_are_refused() -> None:
+    """Even if the file has nothing else: such a text says nothing."""
+    with pytest.raises(PlaybookFileError, match="they list ids such as `testing-00001`, so this is another tool's"):
+        read({"sections": {"testing": ["use uv", "testing-00001"]}})
+    assert read({"sections": {"testing": ["see testing-00001"]}}).playbook.points
+
+
 def test_missing_sections_are_empty() -> None:
     """A file need not name all five."""
     assert read({"sections": {}}).playbook.points == ()

@@ -472,7 +472,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     def save_by_a_program(self, pick: int, tag: str, text: str) -> None:
         """It votes on a point that it had, adds one, and saves its old dict: what others did meanwhile stays.
 
-        Sometimes it is a second process, which gets the dict as JSON. That one has the real clock, so not for twins.
+        Sometimes it is a second process, which gets the dict and the time as JSON.
         """
         assert self.old is not None
         contents, then = self.old
@@ -487,13 +487,14 @@ class PlaybookMachine(RuleBasedStateMachine):
             return
 
         def save(world: World) -> None:
-            given = json.dumps((contents[0], name, tag, text))
-            if pick % 4 == 0 and not self.twins:
+            content = contents[self.worlds.index(world)]
+            if pick % 4 == 0:
+                given = json.dumps((self.clock.now.timestamp(), content, name, tag, text))
                 subprocess.run(
                     [sys.executable, program.__file__], input=given, text=True, check=True, capture_output=True
                 )
             else:
-                program.vote_and_add(contents[self.worlds.index(world)], name, tag, text)
+                program.vote_and_add(content, name, tag, text)
 
         steps: list[Callable[[Model], object]] = [
             lambda model: model.vote(*counted, tag), lambda model: model.add(text, "oth"),

@@ -1,9 +1,11 @@
-"""A program that has a playbook as a dict. As a script it gets the dict, a point's name, a tag and a text as JSON."""
+"""A program that has a playbook as a dict. As a script it gets the time, the dict, a point's name, a tag and a text as
+JSON."""
 
 import json
 import sys
 from typing import Any
 
+from benchmarks.player import set_datetime
 from playbook_db import contract
 
 
@@ -15,4 +17,6 @@ def vote_and_add(content: dict[str, Any], name: str, tag: str, text: str) -> Non
 
 
 if __name__ == "__main__":
-    vote_and_add(*json.load(sys.stdin))
+    now, *given = json.load(sys.stdin)
+    set_datetime(lambda: now, setattr)
+    vote_and_add(*given)

@@ -161,4 +161,5 @@ def _shown(name: str, value: str) -> str:
         return value
     from playbook_db.domain.redaction.redact import redact_message  # late: it takes longer than the rest of `config`
 
-    return redact_message(value)
+    scheme, separator, rest = value.partition("://")
+    return redact_message(scheme + separator + rest.rpartition("@")[2])  # a password can have any sign

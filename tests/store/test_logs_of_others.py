@@ -1,0 +1,74 @@
+"""A database file that was put beside the log of another one."""
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from playbook_db.store import sqlite_open
+from playbook_db.store.sqlite_open import UnusableError, require_own_log
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A file with a log beside it, as a killed program leaves them, and `former.db`, the file without the log."""
+    path, live = tmp_path / "playbook.db", tmp_path / "live.db"
+    with sqlite3.connect(live) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE points (text)")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(live, tmp_path / "former.db")
+        connection.execute("INSERT INTO points VALUES ('use uv')")
+        connection.commit()
+        shutil.copy(live, path)
+        shutil.copy(f"{live}-wal", f"{path}-wal")
+    connection.close()
+    return path
+
+
+def test_a_file_and_its_own_log_are_used_together(database: Path) -> None:
+    """Also after the log's pages were moved into the file."""
+    require_own_log(str(database))
+    log = Path(f"{database}-wal").read_bytes()
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    Path(f"{database}-wal").write_bytes(log)
+    os.utime(database, (9e9, 9e9))
+    require_own_log(str(database))
+
+
+@pytest.mark.parametrize("seconds", [9, -86_400])
+@pytest.mark.parametrize("renames", [False, True])
+def test_another_file_beside_a_log_is_refused_whatever_its_time(
+    database: Path, seconds: int, renames: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy can keep an old time (`cp -p`), and a program can rename it into place (rsync, Syncthing)."""
+    monkeypatch.setattr(sqlite_open, "_TOGETHER_S", -1)  # as if it were put there a second later
+    former = database.with_name("former.db")
+    time = database.stat().st_mtime + seconds
+    os.utime(former, (time, time))
+    if renames:
+        former.rename(database)
+    else:
+        shutil.copy2(former, database)
+
+    with pytest.raises(UnusableError, match="was replaced beside a log of the former file"):
+        require_own_log(str(database))
+
+
+def test_a_file_whose_mode_was_changed_is_used_again_once_the_log_is_touched(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That looks like a file put there later, so the message says what to do."""
+    log = Path(f"{database}-wal")
+    monkeypatch.setattr(sqlite_open, "_TOGETHER_S", -1)
+    database.chmod(0o640)
+
+    with pytest.raises(UnusableError, match=f"If only the file's owner or mode was changed: touch {log}"):
+        require_own_log(str(database))
+    monkeypatch.undo()
+    log.touch()
+    require_own_log(str(database))
