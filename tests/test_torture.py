@@ -55,7 +55,7 @@ def test_a_mutated_file_is_taken_in_or_refused_and_nothing_else(tmp_path: Path) 
     assert found.taken_in + found.refused == 150
 
 
-def test_a_damaged_database_is_told_and_repaired_and_no_readable_point_is_lost(tmp_path: Path) -> None:
+def test_damaged_database_is_reported_and_repaired(tmp_path: Path) -> None:
     """Whatever happened to its bytes: the check says so, the hooks go on, and the damaged file stays as it was."""
     found = damage.run(tmp_path, count=12, seed=11)
 
