@@ -9,46 +9,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import (
-    batch,
-    cli,
-    concurrency,
-    history,
-    hooks,
-    interchange,
-    learning,
-    links,
-    pages,
-    pieces,
-    quality,
-    redaction,
-    single,
-    team,
-)
-from benchmarks.end_to_end import by_hand, harm, trial, without_model
+from benchmarks import cli, hooks, quality, redaction, team
+from benchmarks.end_to_end import by_hand, trial, without_model
 from benchmarks.end_to_end.sde_bench import CorpusError
 from benchmarks.figures import Figures, show
 
 BENCHMARKS = {
-    "concurrency": concurrency.run,
-    "server": concurrency.run_on_server,
-    "interchange": interchange.run,
-    "batch": batch.run,
-    "single": single.run,
-    "history": history.run,
-    "harm": harm.run,
     "hooks": hooks.run,
     "cli": cli.run,
-    "learning": learning.run,
-    "pages": pages.run,
-    "pieces": pieces.run,
     "quality": quality.run,
     "redaction": redaction.run,
     "sde-bench": without_model.run,
     "team": team.run,
-    "links": links.run,
 }
-_WITH_CORPUS = ("quality", "sde-bench")
 
 
 def main() -> None:
@@ -56,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="small counts, to see that they run; no figures to quote")
-    parser.add_argument("--corpus", type=Path, metavar="DIR", help="public data that you fetched, for some of them")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="for sde-bench: the folder of its data")
     parser.add_argument("--model", help="for sde-bench: ask this model; it shows the cost, and asks you first")
     parser.add_argument("--by-hand", type=Path, metavar="FOLDER", help="for sde-bench: people answer files in FOLDER")
     parser.add_argument("--yes", action="store_true", help="with --model: don't ask")
@@ -66,7 +39,7 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}")
     runs: dict[str, Callable[..., Figures]] = dict(BENCHMARKS)
-    runs |= {name: functools.partial(runs[name], corpus=given.corpus) for name in _WITH_CORPUS}
+    runs["sde-bench"] = functools.partial(without_model.run, corpus=given.corpus)
     is_alone = given.names == ["sde-bench"] and given.corpus and not (given.model and given.by_hand)
     if (given.model or given.by_hand) and not is_alone:
         parser.error("--model and --by-hand are for sde-bench alone, and need --corpus DIR; use one of them")

@@ -105,7 +105,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> Kind:
-    """Each kind of database, one after the other; those that need a server are skipped where none can be had."""
+    """Each kind of database, one after the other; without a server, its tests are skipped."""
     if request.param == "postgres":
         require_server()
     return KINDS[request.param]
@@ -159,7 +159,7 @@ def server_roles() -> Iterator[None]:
 
 @pytest.fixture
 def new_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "NewMember":
-    """Gives members of a team, each with a home of his own."""
+    """Gives members of a team, each with their own home."""
     from tests.members import members_in  # late: few tests have members, who bring the worker with them
 
     return members_in(tmp_path, monkeypatch)

@@ -199,12 +199,12 @@ KINDS = {
 
 
 def put_empty_database(path: Path) -> None:
-    """Put a database at our schema, in which there is no playbook yet, at *path*; its folder is made where need be."""
+    """Put a database at our schema, in which there is no playbook yet, at *path*, and create its folder if needed."""
     put_database(path, empty_database())
 
 
 def put_database(path: Path, content: bytes) -> None:
-    """Write *content* to *path* for its owner alone; its folder is made if need be."""
+    """Write *content* to *path* for its owner alone, and create its folder if needed."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_bytes(content)
     path.chmod(0o600)
@@ -214,8 +214,9 @@ _filled: dict[str, tuple[str, bytes]] = {}  # the key of the project and the dat
 
 
 def fill_once(name: str, path: Path, key: str, fill: Callable[[], object]) -> None:
-    """Let *fill* fill the project *key* of the SQLite database at *path*, which nobody has open, or copy what it made
-    for the same *name* before.
+    """Let *fill* fill the project *key* of the SQLite database at *path*, which nobody has open.
+
+    If the same *name* was filled before, copy that database.
 
     Commits and commands take longer than a copy.
     """
@@ -250,7 +251,7 @@ def _make_empty_database() -> bytes:
 
 
 def copy_or_migrate(url: str) -> None:
-    """What `migrate.migrate` does, faster where there is nothing to migrate: a new database is a copy."""
+    """What `migrate.migrate` does, but a new database is a copy, which is faster."""
     path = sqlite_path(url)
     if path and not (os.path.exists(path) and os.path.getsize(path)):
         Path(path).write_bytes(empty_database())
@@ -259,7 +260,7 @@ def copy_or_migrate(url: str) -> None:
 
 
 class _Unsynced(sqlite3.Connection):
-    """A connection that waits for no disk, whatever it is told: most of a short test's time is waiting for that."""
+    """A connection that never waits for the disk, which would be most of a short test's time."""
 
     def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
         if statement.startswith("PRAGMA synchronous"):

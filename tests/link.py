@@ -19,8 +19,8 @@ class Link:
     """Passes on what clients send to the server at *url*, which listens on a socket of this machine, and its answers.
 
     Each direction takes *delay_s*; a share *loss* of the packets is lost, and sent again as TCP does. `state` can be
-    changed at any time: a silent link takes what is sent and passes nothing on, one that is cut closes connections and
-    lets nobody in. `silent_from` names bytes: a connection passes on no packet from the one on that has them.
+    changed at any time. A silent link takes packets and passes nothing on. A cut link closes connections and
+    refuses new ones. `silent_from` names bytes: a connection passes on no packet from the one on that has them.
     """
 
     def __init__(self, url: URL, *, delay_s: float = 0.0, loss: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Members of a team: each with a home, a checkout and a database of his own, and one server for all."""
+"""Members of a team: each with a home, a checkout and a database of their own, and one server for all."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ NAME = "github.com/org/shop"
 
 @dataclass(frozen=True)
 class Member:
-    """One member; what is done `as_him` is done in his home and in his checkout of the project."""
+    """One member; what is done `as_him` is done in this member's home and checkout of the project."""
 
     home: Path
     folder: Path
@@ -37,12 +37,12 @@ class Member:
 
     @property
     def url(self) -> str:
-        """His own database."""
+        """The member's own database."""
         return f"sqlite:///{self.home}/.claude/playbook/playbook.db"
 
     @contextmanager
     def as_him(self) -> Iterator[None]:
-        """Be him."""
+        """Work as this member."""
         with self.patch.context() as patch:
             patch.setenv("HOME", str(self.home))
             for name in ("LOGNAME", "USER"):  # the first one wins
@@ -54,7 +54,7 @@ class Member:
 
     @contextmanager
     def own(self) -> Iterator[Project]:
-        """The project in his own database."""
+        """The project in the member's own database."""
         with self.as_him(), open_store(self.url) as store:
             yield Project.in_folder(store, str(self.folder))
 
@@ -65,23 +65,23 @@ class Member:
             yield project
 
     def join(self, url: str) -> None:
-        """Let his project be the team's."""
+        """Let the project join the team."""
         with self.own() as own, joining.joining(own, url, NAME) as begun:
             begun.finish()
 
     def leave(self) -> None:
-        """Have a playbook of his own again."""
+        """Leave the team."""
         with self.own() as own:
             team.leave(own)
 
     def add(self, *texts: str) -> None:
-        """Add a point for each of *texts*, to the team's playbook where he has joined one."""
+        """Add a point for each of *texts*, to the team's playbook if the project has joined one."""
         with self.shared() as project:
             for text in texts:
                 edit.add(project, text, section="PATTERNS & APPROACHES")
 
     def membership(self) -> Membership:
-        """What he has joined."""
+        """The team that the project has joined."""
         with self.own() as own:
             found = find_membership(own)
         assert found is not None
@@ -89,11 +89,11 @@ class Member:
 
     @property
     def replica(self) -> Path:
-        """The file of his replica."""
+        """The file of the replica."""
         return Path(sqlite_open.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
 
     def points(self) -> list[str]:
-        """The texts that his sessions may be shown."""
+        """The texts that the member's sessions may be shown."""
         connection = sqlite_open.open_replica(str(self.replica))
         try:
             project = hook_queries.find_project(connection.execute, self.membership().name)
@@ -103,7 +103,7 @@ class Member:
             connection.close()
 
     def session(self, name: str, cites: str = "pat-001", turns: int = 1) -> str:
-        """A session of his has ended: its transcript, for which there is a job."""
+        """End a session; its transcript, for which a job waits."""
         builder = TranscriptBuilder(name)
         for turn in range(turns):
             builder.user(f"mend bug {turn} first, and say what it was")
@@ -114,24 +114,24 @@ class Member:
         return path
 
     def work(self) -> WorkResult:
-        """His worker runs."""
+        """Run the worker."""
         with self.as_him():
             result = worker.run(self.url)
         assert result is not None
         return result
 
     def jobs(self) -> list[Job]:
-        """His jobs."""
+        """The member's jobs."""
         with self.own() as own:
             return queue.list_jobs(own.store)
 
     def rows(self, query: str) -> list[Any]:
-        """What *query* finds in his own database."""
+        """What *query* finds in the member's own database."""
         with self.own() as own:
             return rows(own.store, query)
 
     def log(self) -> list[str]:
-        """The lines that his workers left in their log."""
+        """The lines in the log of the member's workers."""
         path = self.home / ".claude" / "playbook" / "logs" / "worker.log"
         return path.read_text("utf-8").splitlines() if path.exists() else []
 
@@ -146,7 +146,7 @@ NewMember = Callable[[str], Member]
 
 
 def members_in(folder: Path, patch: pytest.MonkeyPatch) -> NewMember:
-    """Gives a member of the name that is asked for; his home and his checkout are in *folder*."""
+    """Gives the member of a name, whose home and checkout are in *folder*."""
 
     def made(name: str) -> Member:
         home = folder / name

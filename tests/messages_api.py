@@ -4,8 +4,8 @@
         ...  # a client with ANTHROPIC_BASE_URL=api.url
         assert api.messages()[0].last_said == "hello"
 
-It answers /v1/messages (one JSON value or a stream), /v1/messages/count_tokens and /v1/models, and refuses
-to be a proxy: whoever is told to use it as one can't get out, and is found out by `outward()`.
+It answers /v1/messages (one JSON value or a stream), /v1/messages/count_tokens and /v1/models. It refuses to be a
+proxy. `outward()` lists the programs that tried to use it as one.
 """
 
 import re
@@ -30,8 +30,8 @@ Scripted = Answer | str | Callable[[Request], Answer | str]
 class Rule:
     """An answer, and to what it is given. Without a condition it is given to everything.
 
-    `said` and `system` are regular expressions searched in the user's last message and in the system prompt;
-    `when` is a claim about the request; after `times` answers the rule is used up.
+    `said` and `system` are regular expressions, searched in the user's last message and in the system prompt. `when` is
+    a claim about the request. After `times` answers the rule is used up.
     """
 
     answer: Scripted
@@ -54,8 +54,8 @@ def _is_for_marks(request: Request) -> bool:
 class MessagesApi:
     """The server; it listens from `with` on. The first rule that fits gives the answer, else "Done.".
 
-    With a `cache` the answers tell the tokens that it makes of each request; they are else as scripted. Who asks which
-    lessons are risky is answered `marks`, or else that none is; these requests are in `marked` alone.
+    With a `cache`, the answers contain the tokens of each request. A request for risky lessons gets `marks`, or the
+    answer that none is risky; such requests are only in `marked`.
     """
 
     def __init__(

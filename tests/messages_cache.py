@@ -1,8 +1,8 @@
-"""The prompt cache of the Messages API, as its documentation tells it: what a request reads from it and writes to it.
+"""The prompt cache of the Messages API, as documented: what a request reads from it and writes to it.
 
-What stands before a mark (`cache_control`), and the marked block, is kept where it has `minimum` tokens or more; a
-later request reads it if all of that is the same to the byte: the model, the form of the answer, the system prompt
-and each block. A block in two pieces is another one. A token is four characters here.
+The cache keeps all blocks up to a mark (`cache_control`) if they have at least `minimum` tokens. A later request reads
+them if they are the same to the byte. The model, the form of the answer and the system prompt must be the same, too. A
+block in two pieces is another one. A token is four characters here.
 """
 
 import json

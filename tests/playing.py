@@ -27,8 +27,10 @@ _DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
 
 @dataclass(slots=True)
 class SampleSession:
-    """A session and what a model says of it: `lessons` are (text, quotes), `votes` (name, tag, quotes), `operations`
-    what the curator asks for besides one ADD for each lesson."""
+    """A session, and what a model answers about it.
+
+    `lessons` are (text, quotes), and `votes` are (name, tag, quotes). `operations` are what the curator asks for
+    besides one ADD for each lesson."""
 
     name: str
     steps: Callable[[TranscriptBuilder], object]
@@ -119,8 +121,9 @@ def is_risky(text: str) -> bool | None:
 
 @dataclass
 class ObedientModel:
-    """A model that says of each session what stands with it; it counts how often it is asked. It marks the texts as a
-    reader did, and leaves out those that nobody marked."""
+    """A model that gives the answers of a session, and counts how often it is asked.
+
+    It marks the texts as a reader did, and leaves out those that nobody marked."""
 
     session: SampleSession
     asked: int = 0

@@ -111,7 +111,7 @@ GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundin
 
 
 def require_server() -> URL:
-    """The same; where there is none the test is skipped, and says why."""
+    """The same; without a server, skip the test and say why."""
     try:
         return server_url()
     except NoServerError as error:
@@ -187,7 +187,7 @@ class Server:
         self._run("pg_ctl", "stop", "-m", mode)
 
     def remove(self) -> None:
-        """Stop it and remove all that it has; where it is gone already, nothing happens."""
+        """Stop the server and remove its files; if there is none, do nothing."""
         with contextlib.suppress(NoServerError):
             self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)

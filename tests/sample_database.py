@@ -17,9 +17,10 @@ TIME = "2026-11-21T01:05:52.123456+00:00"
 
 
 def write_sample_database(path: Path) -> Path:
-    """Make the database *path*: two playbooks with points in every section, votes, changed texts, retired points, a
-    merge, a skipped operation, undos of undos, calls of a model, and sessions that were shown points. Nothing lies
-    beside it, as with a backup."""
+    """Write the database *path*, with no other file beside it, as with a backup.
+
+    It has two playbooks with points in every section, votes, changed texts, retired points and a merge. It also has a
+    skipped operation, undos of undos, calls of a model, and sessions that were shown points."""
     with open_store(f"sqlite:///{path}") as store:
         for folder, count in (("/work/harbour", 8), ("/work/lighthouse", 2)):
             project = Project.in_folder(store, folder)

@@ -18,7 +18,7 @@ def test_benchmark_runs_and_has_a_figure_in_each_cell(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """What it does is checked by itself: no lost update, the same bytes, nothing left undone."""
-    if name in {"pages", "links", "harm", "sde-bench"}:  # they listen on sockets, as asyncio or as a model
+    if name == "sde-bench":  # it listens on a socket, as a model
         request.getfixturevalue("socket_enabled")
     figures = BENCHMARKS[name](tmp_path, quick=True)
 

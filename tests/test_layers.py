@@ -38,8 +38,9 @@ def _modules_after(statement: str) -> set[str]:
 
 
 def _loaded_by(packages: tuple[str, ...], *commands: str, codes: str = "0") -> dict[str, set[str]]:
-    """What of *packages* is there after each of the `playbook` commands, which run one after the other in one process,
-    and end with one of *codes*; those after which there is nothing are left out."""
+    """The modules of *packages* that each `playbook` command has loaded; commands that load none are left out.
+
+    The commands run one after the other in one process, and end with one of *codes*."""
     code = _RUN.format(commands=[shlex.split(command) for command in commands])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -203,7 +204,7 @@ def test_a_merge_for_git_loads_no_sqlalchemy(filled: Path) -> None:
 
 
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
-    """What only reads does so as the hooks do, where nothing stands in the way."""
+    """Commands that only read do so as the hooks do."""
     assert not _loaded_by(
         _HEAVY,
         *("list", "list --json", "list --retired", "list use", "list --proposed", "search use"),

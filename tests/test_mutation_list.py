@@ -29,7 +29,7 @@ def test_the_list_stays_one_of_promises_over_all_layers() -> None:
     count = Counter(map(_layer_of, promises))
 
     assert len({promise.behavior for promise in promises}) == len(promises)
-    assert len(promises) <= 170
+    assert len(promises) <= 60
     assert {layer: count[layer] for layer in LAYERS if count[layer] < 3} == {}
 
 

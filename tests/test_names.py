@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import playbook_db
+from tests import prose
 
 ROOT = Path(playbook_db.__file__).parent
 MODULES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
@@ -23,6 +24,8 @@ INSTEAD = {
     "layer, package, module": "floor room house",
 }
 NOT_SAID = {word: instead for instead, words in INSTEAD.items() for word in words.split()}
+# Words that no name in a clean test has.
+GIVEN_UP = {"told", "tell", "tells", "anew", "learnt", "mend", "mends", "mended", "entombed", "whoever"}
 TAKE_BACK = re.compile("(take|taken|taking|took)_back(_|$)")
 # They say when a thing came, not what it is.
 PARTICIPLES = {"given", "found", "made", "kept", "said", "told", "asked", "left"}
@@ -77,6 +80,25 @@ def test_no_name_is_a_word_that_was_given_up() -> None:
 def test_such_a_name_is_noticed(name: str) -> None:
     """Public or private, at its end or in it."""
     assert _better_name(name)
+
+
+def test_names_in_clean_tests_have_no_given_up_word() -> None:
+    """`tests.prose` lists the folders of tests and benchmarks that are clean."""
+    files = [path for folder in prose.CLEAN for path in (prose.ROOT / folder).glob("*.py")]
+    bad = {path.name: names for path in files if (names := _given_up(path.read_text(encoding="utf-8")))}
+
+    assert bad == {}
+
+
+def _given_up(source: str) -> list[str]:
+    """The functions and classes of a test that have a word of GIVEN_UP in their names."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [name for name in names if GIVEN_UP.intersection(words_of(name)) or TAKE_BACK.search(name)]
+
+
+def test_given_up_words_are_noticed_in_tests() -> None:
+    assert _given_up("def test_user_is_told(): ...\ndef test_file(): ...") == ["test_user_is_told"]
 
 
 def test_no_two_public_classes_share_a_name() -> None:

@@ -50,8 +50,9 @@ def wheel(released: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes an environment, once each, that has the wheel, one of its extras (`""` is none), and what these declare to
-    need: links to the packages of this test's own environment, as the network is not to be asked for them."""
+    """Gives an environment with the wheel, one of its extras (`""` is none), and their declared requirements.
+
+    The requirements are links to the packages of this test's own environment, as tests have no network."""
     made: dict[str, Path] = {}
 
     def environment(extra: str) -> Path:
@@ -221,7 +222,7 @@ def test_an_editable_install_finds_the_repositorys_own_migrations_and_documentat
 def test_documentation_of_the_package_comes_first_and_none_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands in a folder `docs` beside an installed package is another's."""
+    """A folder `docs` beside an installed package is another's."""
     package = tmp_path / "site-packages" / "playbook_db"
     monkeypatch.setattr(files, "_PACKAGE", str(package))
     with pytest.raises(DatabaseError, match=r"lacks docs/sql\.md"):

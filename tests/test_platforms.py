@@ -1,4 +1,4 @@
-"""What differs between systems stands in one module, and a system that we don't run on is told in a sentence."""
+"""One module knows the differences between systems, and refuses other systems in one sentence."""
 
 import fcntl
 import os
@@ -57,7 +57,7 @@ def test_on_windows_every_command_says_what_to_do(
     assert "within WSL" in capsys.readouterr().out
 
 
-def test_a_file_of_another_owner_is_told_with_the_command_that_mends_it(tmp_path: Path) -> None:
+def test_error_names_another_owner_and_the_command(tmp_path: Path) -> None:
     """All of the data folder at once; a file elsewhere alone."""
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
@@ -89,7 +89,7 @@ def test_that_sentence_comes_before_anything_that_windows_lacks() -> None:
 
 
 def test_a_file_is_on_the_disk_as_macos_means_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its own request where there is one, and else, or on a file system that doesn't know it, by fsync."""
+    """By its own request; if the system or the file system doesn't know that, by fsync."""
     asked: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda handle: asked.append("fsync"))
     monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))

@@ -41,7 +41,7 @@ def test_all_worktrees_of_a_repository_are_one_project(repository: Path, tmp_pat
 
 @pytest.mark.slow
 def test_a_worktree_of_a_bare_repository_is_keyed_by_that(repository: Path, tmp_path: Path) -> None:
-    """Where there is no main worktree the bare repository stands for the project."""
+    """Without a main worktree, the bare repository is the project."""
     _git("clone", "-q", "--bare", str(repository), str(tmp_path / "bare.git"), cwd=tmp_path)
     for name in ("one", "two"):
         _git("worktree", "add", "-q", "--detach", str(tmp_path / name), cwd=tmp_path / "bare.git")
@@ -164,7 +164,7 @@ def test_only_a_plain_file_of_sane_size_is_read(tmp_path: Path, kind: str) -> No
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
-def test_a_file_that_tells_no_size_is_not_read_on_and_on() -> None:
+def test_endless_file_without_a_size_is_not_read() -> None:
     """As the files of /proc, which are plain and empty, and hold more than any memory."""
     with pytest.raises(OSError, match="larger than 1 MiB"):
         projects.read_plain("/proc/self/pagemap")
@@ -181,7 +181,7 @@ def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [b"caf\xe9", b"caf\xee\xbf\xa9", "café".encode(), b"\xff\xfe"])
 def test_every_folder_has_a_key_that_a_database_can_keep_and_that_leads_back(tmp_path: Path, name: bytes) -> None:
-    """A name is bytes, and need not be UTF-8; what stands for such bytes may also be a name by itself."""
+    """A name is bytes, and need not be UTF-8; the escape of such bytes may also be a name by itself."""
     folder = tmp_path / os.fsdecode(name)
     try:
         folder.mkdir()

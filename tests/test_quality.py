@@ -1,55 +1,71 @@
-"""What the benchmark of quality says of the rules in use, on so few seeds that it takes no time."""
+"""The rules of search and of shown points are as good as docs/internals/evidence.md says."""
 
 import pytest
 
-from benchmarks.quality.ranking import BEFORE, CHOSEN, Comparison, Rule, Scenario, compare
-from benchmarks.quality.ranking_worlds import TOLERATED, WORLDS, best_of, halves
+from benchmarks.quality.retrieval import answered, at_errors, in_size, scores, stored_corpus
+from benchmarks.quality.retrieval_corpus import (
+    SPLITS,
+    UNRELATED,
+    read_nothing,
+    read_points,
+    read_prompts,
+    read_unrelated,
+)
 
 pytestmark = pytest.mark.nightly
 
-_SEEDS = range(4)
+
+@pytest.mark.parametrize(
+    ("wording", "split", "found", "shown", "wrong"),
+    [
+        ("bare", "train", 0.368, 0.263, 0.05),
+        ("bare", "held-out", 0.333, 0.25, 0.026),
+        ("named", "train", 0.763, 0.711, 0.075),
+        ("named", "held-out", 0.750, 0.694, 0.0),
+    ],
+)
+def test_search_finds_and_hooks_show_the_right_point(
+    wording: str, split: str, found: float, shown: float, wrong: float
+) -> None:
+    """any@3 of both, and how often hooks answer although nothing fits."""
+    book, prompts = stored_corpus(wording), read_prompts(split)
+
+    assert scores(book.search, prompts)[1] >= found - 0.001
+    assert scores(book.show, prompts)[1] >= shown - 0.001
+    assert answered(book.show, read_nothing(split)) <= wrong + 0.001
 
 
-@pytest.mark.parametrize("scenario", [Scenario("bias", bias=0.5), Scenario("drift", drift=0.5)], ids=["bias", "drift"])
-def test_the_rule_in_use_shows_better_points_than_the_lower_bound(scenario: Scenario) -> None:
-    """Where votes flatter and where points grow old: less regret, and two thirds of the bad points at most."""
-    before, chosen = compare(scenario, (BEFORE, CHOSEN), _SEEDS)
+@pytest.mark.parametrize(("wording", "counts"), [("bare", [1, 2, 2, 3, 5]), ("named", [1, 2, 3, 4, 6])])
+def test_few_unrelated_prompts_are_answered(wording: str, counts: list[int]) -> None:
+    """Of 40 prompts in each of three sets, and of 80 in each of two."""
+    show = stored_corpus(wording).show
 
-    assert chosen.difference < -0.06
-    assert chosen.bad < before.bad * 2 / 3
-
-
-def test_plain_noise_makes_the_rule_in_use_no_worse() -> None:
-    """Within what four worlds can tell."""
-    _, chosen = compare(Scenario("noise"), (BEFORE, CHOSEN), _SEEDS)
-
-    assert chosen.difference < 0.03
+    for split, most in zip(UNRELATED, counts, strict=True):
+        assert sum(bool(show(prompt.text, 1)) for prompt in read_unrelated(split)) <= most, split
 
 
-def test_points_that_turn_bad_are_shown_less_where_they_rest() -> None:
-    """Three harmful votes in a row outweigh what came before."""
-    awake = Rule("awake", CHOSEN.rank)
-    never, resting = compare(Scenario("drift", drift=0.5), (awake, CHOSEN), _SEEDS)
+def test_point_that_names_the_place_is_shown() -> None:
+    """For all English prompts that name it, too."""
+    prompts = [each for split in SPLITS for each in read_prompts(split) if each.names and each.language == "en"]
 
-    assert resting.bad < never.bad
-
-
-def test_a_rule_is_judged_in_other_worlds_than_it_is_chosen_in() -> None:
-    choice, judged = halves()
-
-    assert len(choice) == len(judged) == 30
-    assert {each.name for each in choice} | {each.name for each in judged} == {each.name for each in WORLDS}
+    assert scores(stored_corpus("named").show, prompts)[1] == 1
 
 
-def test_a_rule_that_loses_in_one_kind_of_world_is_not_chosen() -> None:
-    """Even if it is the best on average. A difference within two standard errors is no loss."""
+def test_retired_point_is_not_found() -> None:
+    """The corpus has old rules that were retired."""
+    retired = {point.name for point in read_points("named") if not point.live}
+    search = stored_corpus("named").search
 
-    def results(*differences: float) -> list[Comparison]:
-        names = ("before", "bold", "safe")
-        rows = zip(names, differences, strict=True)
-        return [Comparison(name, 0.5 + difference, difference, 0.01, 0.1) for name, difference in rows]
+    assert not any(retired.intersection(search(each.text, 50)) for split in SPLITS for each in read_prompts(split))
 
-    bold = 2 * TOLERATED + 0.01
 
-    assert best_of([results(0, -0.3, -0.1), results(0, bold, 0.0)]) == "safe"
-    assert best_of([results(0, -0.3, -0.1), results(0, TOLERATED, 0.0)]) == "bold"
+def test_small_playbooks_and_errors_get_the_right_point() -> None:
+    """In a playbook of 60 points."""
+    right, wrong = in_size("named", "train", 60)
+    its_own, another, answers = at_errors("train", 60)
+
+    assert right > 0.78
+    assert wrong < 0.06
+    assert its_own > 0.94
+    assert another == 0
+    assert answers <= 0.1

@@ -1,4 +1,4 @@
-"""sde-bench end to end: from conversations to what a session is told, and the trial with a model (here on loopback)."""
+"""sde-bench end to end: from conversations to what a session sees, and the trial with a model (here on loopback)."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def _curation(tasks: Sequence[Task], prompt: str) -> str:
 
 
 def _model(tasks: Sequence[Task]) -> list[Rule]:
-    """A model that learns each decision, and fixes a bug rightly only if it is told the decision."""
+    """A model that learns each decision, and fixes a bug rightly only if it sees the decision."""
 
     def work(request: Request) -> Answer:
         if "tool_result" in json.dumps(request.body["messages"]):

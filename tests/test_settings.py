@@ -33,7 +33,7 @@ def test_playbook_actor_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_runs_in_a_session_writes_in_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claude's shell and `!playbook`: the history tells them from the user's own terminal. PLAYBOOK_ACTOR wins."""
+    """Claude's shell and `!playbook`: the history separates them from the user's own terminal. PLAYBOOK_ACTOR wins."""
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "5f1c2e1a")
     assert settings.actor() == "5f1c2e1a"
 
@@ -85,7 +85,7 @@ def test_settings_import_nothing_that_only_the_actor_needs() -> None:
 
 @pytest.mark.parametrize(("given", "tokens"), [("", 1_000_000), (" ", 1_000_000), ("0", 0), (" 25 ", 25)])
 def test_what_learning_may_use_in_a_day(given: str, tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million where nothing is said."""
+    """The default is a million."""
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", given)
 
     assert settings.daily_tokens() == tokens
@@ -108,7 +108,7 @@ def test_a_budget_that_is_no_number_is_refused(given: str, monkeypatch: pytest.M
     ],
 )  # fmt: skip
 def test_a_slip_in_a_server_s_url_is_no_path(slip: str) -> None:
-    """A folder of that name would be made, with the password in it."""
+    """That would create a folder with the password in its name."""
     with pytest.raises(SettingError, match=r"as a URL: postgresql://USER:PASSWORD@HOST") as told:
         settings.database_url(slip)
     assert "secret" not in str(told.value)

@@ -203,17 +203,17 @@ def a_session(turns: int = 3, *, version: str = NEW, output_chars: int = 200) ->
 
 
 def write_long(path: Path, size_bytes: int, block: Iterable[str] | None = None) -> str:
-    """A file of at least *size_bytes*: the lines of *block* (a session's) over and over, each time said anew."""
+    """A file of at least *size_bytes*: the lines of *block* (a session's) over and over, each time with new ids."""
     lines = list(block or a_session(40, output_chars=6_000).lines)
     with path.open("w", encoding="utf-8") as file:
         copy = 0
         while file.tell() < size_bytes:
-            file.writelines(said_anew(line, copy) + "\n" for line in lines)
+            file.writelines(at_another_time(line, copy) + "\n" for line in lines)
             copy += 1
     return str(path)
 
 
-def said_anew(line: str, number: int) -> str:
+def at_another_time(line: str, number: int) -> str:
     """The same words or work as in *line*, at another time."""
     line = line.replace('"uuid": "', f'"uuid": "{number}-', 1).replace('"id": "msg_', f'"id": "msg_{number}_', 1)
     return line.replace("T10:00:00.000Z", f"T{10 + number // 60}:{number % 60:02}:00.000Z")

@@ -106,7 +106,7 @@ class Part:
 
     def _transcript(self, number: int) -> str:
         turns = turns_of(self.talks[number].conversation)
-        blind = playing.BlindSession(f"talk-{number}", "", is_poisoned=False, steps=turns)
+        blind = playing.BlindSession(f"talk-{number}", is_poisoned=False, steps=turns)
         project = sandbox.project_folder(self._folder / "world")
         return playing.of_blind(blind).session.write(self._folder / "world", project=str(project))
 

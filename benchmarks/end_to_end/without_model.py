@@ -7,11 +7,12 @@ become points, and which points reach the model of a new session in the real cli
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.end_to_end import client_runs, harm, sde_bench, sde_sample, write_path
+from benchmarks.end_to_end import client_runs, sde_bench, sde_sample, write_path
 from benchmarks.end_to_end.client_runs import ARMS, PLAYBOOK, Told
 from benchmarks.end_to_end.sde_bench import Conversation, Task
 from benchmarks.end_to_end.write_path import Operation, World
 from benchmarks.figures import Figures
+from benchmarks.quality.retrieval_corpus import part_of, read_points
 from tests.client.install import ClientMissingError
 
 _LOG = "".join(
@@ -123,7 +124,7 @@ def _in_client(tasks: Sequence[Task], folder: Path, *, quick: bool) -> Figures:
     for size, arms in plan:
         with write_path.opened(folder / f"client-{size}", tracked={task.module: "pass\n" for task in tasks}) as world:
             points = teach(world, tasks)
-            world.add(harm.others(size))
+            world.add([point.text for point in part_of(read_points("named"), (), size)])
             for arm in arms:
                 told = client_runs.ask_all(world, tasks, arm)
                 rows.append(_row(f"{arm}, {size:,} other points", tasks, points, told))

@@ -146,7 +146,7 @@ class World:
 def learn(project: Project, folder: Path, name: str, turns: Sequence[Sequence[Any]]) -> None:
     """Let *project* learn from a session of these *turns*, whose transcript is written into *folder*. The environment
     names the model."""
-    blind = playing.BlindSession(name, "", is_poisoned=False, steps=turns)
+    blind = playing.BlindSession(name, is_poisoned=False, steps=turns)
     path = playing.of_blind(blind).session.write(folder, project=str(project.folder))
     learn_transcript(project, path, choose.find_model())
 

@@ -1,17 +1,20 @@
-"""Whether the right point comes: searches over a playbook of a thousand points, for prompts and bug reports.
+"""Whether the right point comes: searches in a playbook of a thousand points, for prompts and bug reports.
 
-The corpus was written and split before there was a rule or a threshold (`retrieval.json`). Measured are, over prompts
-that have points: any@k, whether one of these is among the first k; MRR@10, the mean of 1/place; any@1,500 characters,
-whether one fits into these; and over prompts that fit nothing, which share was answered all the same.
+The corpus (`retrieval.json`) was written and split before there was a rule or a threshold. any@k is the share of
+prompts of which a right point is among the first k points. MRR@10 is the mean of 1/place. Of prompts that no point
+fits, the tables give the share that is answered all the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from benchmarks import sandbox
 from benchmarks.figures import Figures
-from benchmarks.quality.public_retrieval import Part, read_locomo, read_sde_bench
 from benchmarks.quality.retrieval_corpus import (
     SPLITS,
     UNRELATED,
@@ -26,145 +29,105 @@ from benchmarks.quality.retrieval_corpus import (
     read_prompts,
     read_unrelated,
 )
-from benchmarks.quality.retrieval_methods import (
-    PLAIN,
-    PORTER,
-    Method,
-    Search,
-    any_word,
-    at_random,
-    by_rank,
-    few_words,
-    newest_first,
-    product,
-    shown,
-    stored,
-)
+from playbook_db.domain import search_words
+from playbook_db.domain.playbook import Header, KeyPoint, playbook_of
+from playbook_db.domain.playbook_file import Reading
+from playbook_db.services.playbook import import_export
+from playbook_db.services.project import Project
+from playbook_db.store.queries import hook_queries
 
-SHOWN = 3  # points at a prompt
-SHOWN_CHARACTERS = 1_500
-METHODS: Mapping[str, Method] = {
-    "newest first": newest_first,
-    "by rank": by_rank,
-    "random": at_random,
-    "any word, unicode61": any_word(PLAIN),
-    "any word, porter": any_word(PORTER),
-    "12 words that count, porter": few_words,
-    "the product's search": product,
-    "what the product shows": shown,
-}
-_OURS, _SHOWS, _PLAIN_OR = "the product's search", "what the product shows", "any word, porter"
+SHOWN = 3  # points with a prompt
 _SIZES = (20, 60, 500, 10_000)  # points of a playbook
 _AT_ONCE = 10  # prompts whose points one small playbook has to hold
 _DEPTH = 50
-_SCORES = ("any@1", "any@3", "any@5", "MRR@10", "any@1,500 ch.")
+Search = Callable[[str, int], Sequence[str]]
+
+
+class _InMemory(sqlite3.Connection):
+    """A database in memory that ends with who searches it, without a warning that it was left open."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """Means over the prompts, each from 0 to 1."""
+class Stored:
+    """A playbook in a database of the product's."""
 
-    any_1: float
-    any_3: float
-    any_5: float
-    mrr: float
-    in_characters: float
+    book: hook_queries.Book
+
+    def search(self, query: str, limit: int) -> Sequence[str]:
+        """What the product's search finds."""
+        found = hook_queries.search(self.book, query)
+        return [point.name for point, _ in found[:limit]]
+
+    def show(self, query: str, limit: int, *, strongly: bool = False) -> Sequence[str]:
+        """What of that fits well enough to be shown unasked."""
+        terms = search_words.terms(query)
+        found = hook_queries.fitting(self.book, terms, strongly=strongly)
+        return [point.name for point, _ in found[:limit]]
 
 
-def run(*, quick: bool, corpus: Path | None = None) -> Iterator[Figures]:
-    """A table for each wording of the points, one of kinds of prompts, and those of public data where it is there."""
-    yield from (_methods(wording) for wording in WORDINGS)
-    yield _kinds()
-    yield _sizes(quick=quick)
-    yield _errors()
-    yield _unrelated(corpus)
-    if corpus is not None:
-        yield from _sde_bench(corpus)
-        yield from _locomo(corpus, quick=quick)
+def stored(playbooks: Sequence[Sequence[Point]]) -> list[Stored]:
+    """These *playbooks*, all in one database."""
+    connection = sqlite3.connect(":memory:", factory=_InMemory, check_same_thread=False)
+    keys = [f"/playbook-{number}" for number in range(len(playbooks))]
+    with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder, sandbox.opened(Path(folder)) as (_, project):
+        for key, points in zip(keys, playbooks, strict=True):
+            live = [point for point in points if point.live]
+            for kept in (points, live) if len(live) < len(points) else (live,):
+                playbook = playbook_of([KeyPoint(each.name, each.text, each.section) for each in kept], header=Header())
+                reading = Reading(playbook)
+                import_export.import_playbook(Project(project.store, key), reading, source="the corpus", replace=True)
+        with closing(sqlite3.connect(sandbox.database_path(Path(folder)))) as written:
+            written.backup(connection)
+    found = [hook_queries.find_project(connection.execute, key) for key in keys]
+    return [Stored(hook_queries.Book(connection, each)) for each in found if each is not None]
 
 
 @cache
-def searches(wording: str) -> dict[str, Search]:
-    """All methods over our own corpus; only the product's search is given retired points, which it has to leave out."""
-    points = read_points(wording)
-    return _searches(METHODS, points)
+def stored_corpus(wording: str) -> Stored:
+    """The playbook of our own corpus."""
+    return stored([read_points(wording)])[0]
 
 
-def scores(search: Search, prompts: Sequence[Prompt], points: Sequence[Point]) -> Scores:
-    """How well *search* finds what the *prompts* should bring."""
-    sizes = {point.name: len(point.text) + 1 for point in points}
-    places, fitting = [], 0
+def run(*, quick: bool) -> Iterator[Figures]:
+    """The tables of the whole corpus, of sizes of the playbook, of errors and of unrelated prompts."""
+    yield _corpus()
+    yield _sizes(quick=quick)
+    yield _errors()
+    yield _unrelated()
+
+
+def scores(search: Search, prompts: Sequence[Prompt]) -> tuple[float, float, float]:
+    """any@1, any@3 and MRR@10 of *search* for *prompts*."""
+    places = []
     for prompt in prompts:
         found = search(prompt.text, _DEPTH)
         places.append(next((place for place, name in enumerate(found, 1) if name in prompt.gold), _DEPTH + 1))
-        room = SHOWN_CHARACTERS - sum(sizes[name] for name in found[: places[-1]])
-        fitting += places[-1] <= _DEPTH and room >= 0
-    count = len(prompts)
-    first = [sum(place <= k for place in places) / count for k in (1, 3, 5)]
-    return Scores(*first, sum(1 / place for place in places if place <= 10) / count, fitting / count)
+    first, third = (sum(place <= k for place in places) / len(prompts) for k in (1, 3))
+    return first, third, sum(1 / place for place in places if place <= 10) / len(prompts)
 
 
 def answered(search: Search, nothing: Sequence[Prompt]) -> float:
-    """Which share of the prompts that fit nothing is answered with something."""
+    """The share of the prompts *nothing*, which no point fits, that get a point."""
     return sum(bool(search(prompt.text, SHOWN)) for prompt in nothing) / len(nothing)
 
 
-def old_rules(search: Search, prompts: Sequence[Prompt]) -> tuple[int, int, int]:
-    """To how many prompts about amended rules the old one is shown, to how many before the new; how many there are."""
-    amended = [prompt for prompt in prompts if prompt.old]
-    shown = before = 0
-    for prompt in amended:
-        found = list(search(prompt.text, SHOWN))
-        if prompt.old in found:
-            shown += 1
-            before += not prompt.gold.intersection(found[: found.index(prompt.old)])
-    return shown, before, len(amended)
-
-
-def _searches(methods: Mapping[str, Method], points: Sequence[Point]) -> dict[str, Search]:
-    live = [point for point in points if point.live]
-    return {name: method(points if method in (product, shown) else live) for name, method in methods.items()}
-
-
-def _methods(wording: str) -> Figures:
-    points, rows = read_points(wording), []
-    for name, search in searches(wording).items():
-        for split in SPLITS:
-            prompts = read_prompts(split)
-            shown, before, amended = old_rules(search, prompts)
-            nothing, unrelated = (
-                f"{100 * answered(search, read(split)):.0f} %" for read in (read_nothing, read_unrelated)
-            )
-            old = f"{shown} of {amended}", f"{before}"
-            rows.append((f"{name}, {split}", *_cells(scores(search, prompts, points)), nothing, unrelated, *old))
-    says = {"bare": "say what to do", "named": "name their place"}[wording]
-    return Figures(
-        f"Retrieval: the right point among {len(points):,}, where the points {says}",
-        ("", *_SCORES, "nothing fits, answered", "unrelated, answered", "old rule shown", "before the new"),
-        rows,
-    )
-
-
-def _kinds() -> Figures:
-    """By what the prompt says, both halves of the split together but where the table tells them apart."""
-    both = [prompt for split in SPLITS for prompt in read_prompts(split)]
-    kinds: dict[str, list[Prompt]] = {
-        f"{what}, {split}": [prompt for prompt in both if (prompt.names, prompt.split) == (names, split)]
-        for what, names in (("names a file, command or error", True), ("names none", False))
-        for split in SPLITS
-    }
-    kinds |= {f"in {tongue}": [p for p in both if p.language == code] for tongue, code in _LANGUAGES.items()}
+def _corpus() -> Figures:
     rows = []
     for wording in WORDINGS:
-        points, found = read_points(wording), searches(wording)
-        for kind, prompts in kinds.items():
-            of = [scores(found[name], prompts, points) for name in (_OURS, _SHOWS, _PLAIN_OR)]
-            cells = [f"{each:.2f}" for score in of for each in (score.any_3, score.mrr)]
-            rows.append((f"{wording}; prompt {kind}", f"{len(prompts)}", *cells))
+        book = stored_corpus(wording)
+        for name, search in (("search", book.search), ("shown", book.show)):
+            for split in SPLITS:
+                cells = (f"{score:.3f}" for score in scores(search, read_prompts(split)))
+                wrong = (f"{100 * answered(search, read(split)):.0f} %" for read in (read_nothing, read_unrelated))
+                rows.append((f"{wording}, {name}, {split}", *cells, *wrong))
     return Figures(
-        "Retrieval by kind of prompt: the product's search, what of that is shown, and any word (porter)",
-        ("", "prompts", "any@3", "MRR@10", "shown any@3", "shown MRR@10", "plain any@3", "plain MRR@10"),
+        f"Retrieval: the right point among {len(read_points('bare')):,}",
+        ("points, what, half", "any@1", "any@3", "MRR@10", "nothing fits, answered", "unrelated, answered"),
         rows,
+        ("Bare points only say what to do; named points also name their place.",),
     )
 
 
@@ -226,56 +189,15 @@ def _errors() -> Figures:
     )
 
 
-def _unrelated(corpus: Path | None) -> Figures:
-    """How many of each set of prompts that no point is about are answered, by playbook."""
+def _unrelated() -> Figures:
+    """How many prompts of each set that no point is about are answered, by playbook."""
     sets = [read_unrelated(split) for split in UNRELATED]
     rows = []
     for wording in WORDINGS:
         points = [point for point in read_points(wording) if point.live]
-        part = corpus and read_sde_bench(corpus, wording)
-        playbooks = [[*part.points, *points]] if part else []
-        playbooks += [part_of(points, (), size) for size in (len(points), 500, 60)]
+        playbooks = [part_of(points, (), size) for size in (len(points), 500, 60)]
         for playbook, held in zip(playbooks, stored(playbooks), strict=True):
             cells = (f"{sum(bool(held.show(prompt.text, 1)) for prompt in prompts)}" for prompts in sets)
             rows.append((f"{len(playbook):,} points, {wording}", *cells))
     columns = (f"{split}, of {len(prompts)}" for split, prompts in zip(UNRELATED, sets, strict=True))
     return Figures("Retrieval: prompts that no point is about, answered", ("", *columns), rows)
-
-
-_LANGUAGES = {"German": "de", "Japanese": "ja"}
-
-
-def _sde_bench(corpus: Path) -> Iterator[Figures]:
-    """Alone, and among our own points."""
-    rows = []
-    for wording in WORDINGS:
-        part = read_sde_bench(corpus, wording)
-        if part is None:
-            return
-        for others in ([], [point for point in read_points(wording) if point.live]):
-            points = [*part.points, *others]
-            for name, search in _searches(METHODS, points).items():
-                cells = _cells(scores(search, part.prompts, points))
-                rows.append((f"{wording}, {len(points):,} points; {name}", *cells))
-    yield Figures("Retrieval: the decision for a bug report, sde-bench", ("", *_SCORES), rows)
-
-
-def _locomo(corpus: Path, *, quick: bool) -> Iterator[Figures]:
-    parts = list(read_locomo(corpus))[: 1 if quick else None]
-    if not parts:
-        return
-    rows = []
-    for name, method in METHODS.items():
-        each = [(len(part.prompts), _part_scores(method, part)) for part in parts]
-        count = sum(size for size, _ in each)
-        means = [sum(size * getattr(of, field) for size, of in each) / count for field in Scores.__slots__]
-        rows.append((name, *_cells(Scores(*means))))
-    yield Figures(f"Retrieval: turns of conversations, {count:,} questions of LoCoMo", ("", *_SCORES), rows)
-
-
-def _part_scores(method: Method, part: Part) -> Scores:
-    return scores(method(part.points), part.prompts, part.points)
-
-
-def _cells(of: Scores) -> tuple[str, ...]:
-    return tuple(f"{value:.3f}" for value in (of.any_1, of.any_3, of.any_5, of.mrr, of.in_characters))

@@ -10,64 +10,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import (
-    attacks,
-    backups,
-    damage,
-    git_baits,
-    hooks,
-    kills,
-    learning,
-    lessons,
-    mutations,
-    processes,
-    team,
-    upkeep,
-)
+from benchmarks.torture import damage, git_baits, hooks, kills, learning, mutations, processes
 
-KINDS = (
-    "attacks", "kills", "upkeep", "processes", "mutations", "hooks", "learning", "lessons", "team", "damage", "backups",
-    "git",
-)  # fmt: skip
+KINDS = ("kills", "processes", "mutations", "hooks", "learning", "damage", "git")
 
 
 def main() -> int:
     """Run the kinds of torture that the command line names, all of them where it names none."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="kind", help=f"which ones: {', '.join(KINDS)} (default: all)")
-    parser.add_argument(
-        "--kills",
-        type=int,
-        metavar="N",
-        help="how often to kill, of each kind (default: 350; in upkeep 300, in team 100)",
-    )
+    parser.add_argument("--kills", type=int, default=350, metavar="N", help="of each kind (default: 350)")
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 16, 32], metavar="N", help="processes at once")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of each process (default: 10)")
     parser.add_argument("--mutations", type=int, default=4000, metavar="N", help="files to try (default: 4000)")
     parser.add_argument("--payloads", type=int, default=2000, metavar="N", help="for the hooks (default: 2000)")
     parser.add_argument("--databases", type=int, default=500, metavar="N", help="for the hooks (default: 500)")
-    parser.add_argument("--transcripts", type=int, default=1500, metavar="N", help="to learn from (default: 1500)")
-    parser.add_argument("--replies", type=int, default=1500, metavar="N", help="of the model (default: 1500)")
     parser.add_argument("--twins", type=int, default=100, metavar="N", help="times two workers begin (default: 100)")
     parser.add_argument("--ends", type=int, default=32, metavar="N", help="sessions that end at once (default: 32)")
-    parser.add_argument("--restarts", type=int, default=20, metavar="N", help="of a team's server (default: 20)")
-    parser.add_argument("--sessions", type=int, default=40, metavar="N", help="of each of 4 members (default: 40)")
     parser.add_argument("--damages", type=int, default=500, metavar="N", help="files to repair (default: 500)")
     parser.add_argument("--seed", type=int, default=1, help="what the dice start from (default: 1)")
     given = parser.parse_args()
     if set(given.kinds) - set(KINDS):
         parser.error(f"a kind is one of: {', '.join(KINDS)}")
     works: list[tuple[str, str, Callable[[Path], Any]]] = [
-        ("attacks", "", attacks.run),
-        ("kills", "", lambda folder: kills.run(folder, count=_or(given.kills, 350), seed=given.seed)),
-        ("upkeep", "", lambda folder: upkeep.run(folder, count=_or(given.kills, 300), seed=given.seed)),
+        ("kills", "", lambda folder: kills.run(folder, count=given.kills, seed=given.seed)),
         *(("processes", f" {size}", _crowd(size, given.rounds, given.seed)) for size in given.crowds),
         ("mutations", "", lambda folder: mutations.run(folder, count=given.mutations, seed=given.seed)),
         ("hooks", "", _hooks(given.payloads, given.databases, given.seed)),
-        ("learning", "", _learning(_or(given.kills, 350), given.twins, given.ends, given.seed)),
-        ("lessons", "", _lessons(given.transcripts, given.replies, given.seed)),
-        ("team", "", _team(_or(given.kills, 100), given.restarts, given.sessions, given.seed)),
-        ("backups", "", lambda folder: backups.run(folder, writers=8, rounds=4 * given.rounds, seed=given.seed)),
+        ("learning", "", _learning(given.kills, given.twins, given.ends, given.seed)),
         ("git", "", git_baits.run),
         ("damage", "", lambda folder: damage.run(folder, count=given.damages, seed=given.seed)),
     ]
@@ -90,18 +60,6 @@ def _hooks(payloads: int, databases: int, seed: int) -> Callable[[Path], Any]:
 
 def _learning(kills: int, twins: int, ends: int, seed: int) -> Callable[[Path], Any]:
     return lambda folder: learning.run(folder, kills=kills, twins=twins, ends=ends, seed=seed)
-
-
-def _lessons(transcripts: int, replies: int, seed: int) -> Callable[[Path], Any]:
-    return lambda folder: lessons.run(folder, transcripts=transcripts, replies=replies, seed=seed)
-
-
-def _team(kills: int, restarts: int, sessions: int, seed: int) -> Callable[[Path], Any]:
-    return lambda folder: team.run(folder, kills=kills, restarts=restarts, members=4, sessions=sessions, seed=seed)
-
-
-def _or(given: int | None, default: int) -> int:
-    return default if given is None else given
 
 
 def _carry_out(title: str, work: Callable[[Path], Any]) -> bool:

@@ -1,20 +1,14 @@
-"""A home and a project that are attacked from outside: by commands and hooks in processes of their own, and by HTTP
-servers that say what they want."""
+"""A home and a project in which commands and hooks run, each in its own process."""
 
-import gzip
 import json
 import multiprocessing
 import os
 import resource
 import signal
-import sqlite3
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +16,12 @@ from benchmarks import sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.claude_code import registration
 from playbook_db.cli.main import main as playbook
-from tests.messages_api import Answer, Request, Usage
-from tests.quoting import with_evidence
-from tests.transcripts import TranscriptBuilder
 
 _NURSERY = multiprocessing.get_context("forkserver")  # a command's imports take longer than its work
 _NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning.learn", __name__])
 _PATIENCE_S = 60.0  # for what hung once; far more than anything takes on a busy machine
 _HOOK_S = 10.0  # beyond a hook's deadline, on a busy machine: those that hung never ended
 _TRIES = 3
-_REPLY_BYTES = 30_000_000
 ROOM_BYTES = 1 << 30  # of memory for a command; once 2.1 GB were taken
 
 
@@ -124,27 +114,6 @@ class Life:
         promise(out == b"" if says_nothing else isinstance(json.loads(out), dict), f"{name} said {out[:500]!r}")
         return out.decode()
 
-    def rows(self, query: str) -> list[Any]:
-        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
-            return connection.execute(query).fetchall()
-
-    def session(self, project: Path, said: str = "mend the bug") -> str:
-        """The transcript of a new session in *project*, in which this was *said*."""
-        session = TranscriptBuilder(said)
-        session.user(said)
-        session.assistant("Done.")
-        return session.write(self.folder / f"{project.name}.jsonl")
-
-    def settings(self, project: Path, **env: str) -> dict[str, str]:
-        """Let *project* bring *env*; what its sessions have then."""
-        (project / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
-        return env
-
-    def holds(self, *words: str) -> list[str]:
-        """The files of the home that hold any of *words*."""
-        files = [path for path in self.home.rglob("*") if path.is_file()]
-        return [str(path) for path in files if any(word.encode() in path.read_bytes() for word in words)]
-
 
 def _work(environ: Mapping[str, str], place: Path, arguments: tuple[str, ...], said: list[Path]) -> None:
     os.environ.clear()
@@ -155,61 +124,3 @@ def _work(environ: Mapping[str, str], place: Path, arguments: tuple[str, ...], s
     with open(os.devnull) as sys.stdin, out as sys.stdout, err as sys.stderr:
         code = playbook(list(arguments))
     sys.exit(code)
-
-
-def model(request: Request, **usage: int) -> Answer:
-    """What a model says that is well: a reflection, or one new point."""
-    if "bullet_tags" in json.dumps(request.body):
-        text = with_evidence(json.dumps({"analysis": "It went well.", "bullet_tags": []}), request)
-        return Answer(text, usage=Usage(**usage))
-    added = {"type": "ADD", "text": "a lesson", "section": "OTHERS"}
-    text = with_evidence(json.dumps({"reasoning": "It was new.", "operations": [added]}), request)
-    return Answer(text, usage=Usage(**usage))
-
-
-@contextmanager
-def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
-    """The address of a server that lets *answer* write whatever it wants."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None: ...
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            with suppress(OSError):  # the client has heard enough
-                answer(self)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def endless_reply(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.send_header("content-type", "text/event-stream")
-    handler.end_headers()
-    event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x" * 9}}
-    data = f"event: content_block_delta\ndata: {json.dumps(event)}\n\n".encode() * 500
-    handler.wfile.write(b'data: {"type": "message_start", "message": {"model": "m", "usage": {}}}\n\n')
-    while True:
-        handler.wfile.write(data)
-
-
-def gzip_bomb(handler: BaseHTTPRequestHandler) -> None:
-    _send_json(handler, gzip.compress(bytes(2 * 10**8), 1), encoding="gzip")
-
-
-def long_reply(handler: BaseHTTPRequestHandler) -> None:
-    text = json.dumps({"analysis": "x" * _REPLY_BYTES, "bullet_tags": []})
-    content = [{"type": "text", "text": text}]
-    _send_json(handler, json.dumps({"type": "message", "content": content, "stop_reason": "end_turn"}).encode())
-
-
-def _send_json(handler: BaseHTTPRequestHandler, body: bytes, encoding: str = "identity") -> None:
-    handler.send_response(200)
-    for name, value in (("type", "application/json"), ("length", str(len(body))), ("encoding", encoding)):
-        handler.send_header(f"content-{name}", value)
-    handler.end_headers()
-    handler.wfile.write(body)

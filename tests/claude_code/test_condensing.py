@@ -1,13 +1,11 @@
 """What a reader gets of what was said and done."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.quality import held_out_tools, known_tools, shortening
 from playbook_db.claude_code.transcripts.condensing import (
     CALL_LIMIT,
     ERROR_LIMIT,
@@ -169,16 +167,6 @@ def test_what_a_progress_bar_wrote_over_hides_nothing() -> None:
     told = condense(Part("result", f"{bar}error: no space left\r{bar}"))
 
     assert "\nerror: no space left\n" in told
-
-
-@pytest.mark.parametrize("tools", [known_tools, held_out_tools])
-def test_decisive_lines_of_tools_survive(tools: Any) -> None:
-    """Those of the benchmark, for one seed and one length: 95 in 100, where head and tail keep far fewer."""
-    kept = list(shortening.measure(tools.KINDS, {20_000: 1}))
-    lines = sum(one.lines for one in kept)
-
-    assert sum(one.ours for one in kept) >= 0.95 * lines
-    assert sum(one.ends for one in kept) <= 0.6 * lines
 
 
 def test_an_error_may_be_longer() -> None:

@@ -1,5 +1,6 @@
 """The linter of prose notices each fault, in each kind of text, and leaves right sentences alone."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,12 +66,25 @@ def test_places_code_and_tables_are_left_alone(page: str) -> None:
     assert [fault for fault in prose.in_markdown(page) if "characters" not in fault] == []
 
 
-def test_the_list_of_what_is_not_clean_names_texts_that_are_there() -> None:
-    """An entry that is short by mistake would match everything."""
-    kinds = [f"{kind} of " for kind in ("help", "docstrings", "errors")]
+def test_clean_folders_have_tests() -> None:
+    """An entry with a spelling mistake would check nothing."""
+    assert [folder for folder in prose.CLEAN if not any((prose.ROOT / folder).glob("*.py"))] == []
 
-    for entry in prose.NOT_YET:
-        assert any(entry.startswith(kind) for kind in kinds) or (prose.ROOT / entry).exists()
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What a session is told.",
+        "The file is made anew.",
+        "A database is made.",
+        "Here are " + "many " * 24 + "words.",
+    ],
+)
+def test_docstrings_and_comments_of_tests_are_read(text: str) -> None:
+    """With a lower limit of words, and the words that the package gave up."""
+    assert list(prose.in_tests(f'def test_it():\n    """First.\n\n    {text}\n    """\n'))
+    assert list(prose.in_tests(f"x = 1\n# {text[:-9]}\n# {text[-9:]}\n"))
+    assert not list(prose.in_tests(f'x = "{text}"\n'))
 
 
 def test_the_texts_of_a_module_are_read_by_kind() -> None:
@@ -89,16 +103,18 @@ def test_the_texts_of_a_module_are_read_by_kind() -> None:
     assert sorted(kind for kind, _ in prose.in_python(source)) == ["docstrings", "errors", "help", "help"]
 
 
-def test_what_is_listed_as_not_clean_is_passed_over_unless_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.slow
+def test_tests_are_read_if_their_folder_is_clean_or_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that `make lint` is green, and whoever cleans a page sees what is left."""
-    (tmp_path / "page.md").write_text("His page.\n", encoding="utf-8")
+    """So `make lint` passes while other folders still have faults."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text('"""His file."""\n', encoding="utf-8")
+    subprocess.run("git init -q . && git add .", shell=True, cwd=tmp_path, check=True)  # noqa: S602
     monkeypatch.setattr(prose, "ROOT", tmp_path)
-    monkeypatch.setattr(prose, "tracked_files", lambda: ["page.md"])
+    monkeypatch.setattr(prose, "CLEAN", ())
 
-    assert prose.main([]) == 1
-    monkeypatch.setattr(prose, "NOT_YET", ("page.md", "other.md"))
     assert prose.main([]) == 0
-    assert prose.main(["page.md"]) == 1
-    assert "other.md is clean: remove it" in capsys.readouterr().out
+    assert prose.main(["tests"]) == 1
+    monkeypatch.setattr(prose, "CLEAN", ("tests",))
+    assert prose.main([]) == 1

@@ -11,13 +11,13 @@ from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from benchmarks.torture.pages import OtherServer
 from playbook_db.claude_code.setup import guards
 from playbook_db.services.playbook import edit, review
 from playbook_db.store import jobs
 from playbook_db.store.queries.list_queries import PointRecord
 from tests.web import browser
 from tests.web.filled_playbook import fill
+from tests.web.other_server import OtherServer
 from tests.web.seeing import Seen, seeing
 
 pytestmark = pytest.mark.nightly

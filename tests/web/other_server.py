@@ -1,0 +1,40 @@
+"""Another program's server on this machine, which must get nothing of the pages' secrets."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+HOST = "127.0.0.1"
+
+
+class OtherServer:
+    """Another program's server on a port of its own: `asked` are the path, cookies and referrer of each request.
+
+    It gives a cookie for all paths, as the pages did once.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None: ...
+
+            def do_GET(self) -> None:
+                asked.append((self.path, self.headers.get("cookie", ""), self.headers.get("referer", "")))
+                self.send_response(200)
+                self.send_header("set-cookie", "everywhere=1; Path=/; HttpOnly; SameSite=Strict")
+                self.send_header("content-type", "text/html")
+                self.end_headers()
+                self.wfile.write(b"<!doctype html><title>elsewhere</title>")
+
+        self._server = ThreadingHTTPServer((HOST, 0), Handler)
+        self.address = f"http://{HOST}:{self._server.server_port}"
+
+    def __enter__(self) -> "OtherServer":
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
