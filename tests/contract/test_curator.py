@@ -31,24 +31,13 @@ from tests.contract.playbooks import (
     without,
 )
 
-
-def test_the_reason_of_a_deletion_is_not_kept_in_the_playbook() -> None:
-    """It is told elsewhere; no trace of it in what comes back."""
-    after = update_playbook_data(
-        a_stocked_playbook(), {"operations": [{"type": "DELETE", "target_id": "mis-002", "reason": "a telling reason"}]}
-    )
-
-    assert "a telling reason" not in repr(after)
-
-
 # --- operations or new key points ---
 
 
 OLDER_ANSWER = [{"text": "Some new insight", "section": "PROJECT CONTEXT"}, "a bare text"]
 
 
-def test_new_key_points_are_added_where_no_operations_are_given() -> None:
-    """The older form of the answer: texts, or objects with a text and perhaps a section."""
+def test_new_key_points_are_added_without_operations() -> None:
     after = update_playbook_data(a_stocked_playbook(), {"new_key_points": OLDER_ANSWER, "evaluations": []})
 
     assert outcome_of(after) == [
@@ -60,8 +49,7 @@ def test_new_key_points_are_added_where_no_operations_are_given() -> None:
 
 
 @pytest.mark.parametrize("operations", [[], [{"type": "DELETE", "target_id": "kpt_001"}], [None]])
-def test_new_key_points_are_ignored_where_operations_are_present(operations: list[Any]) -> None:
-    """Operations win, even an empty list of them."""
+def test_operations_win_over_new_key_points(operations: list[Any]) -> None:
     result = {"new_key_points": OLDER_ANSWER, "operations": operations, "evaluations": []}
 
     after = update_playbook_data(a_stocked_playbook(), result)
@@ -70,8 +58,7 @@ def test_new_key_points_are_ignored_where_operations_are_present(operations: lis
 
 
 @pytest.mark.parametrize("operations", [None, "ADD", {"type": "DELETE", "target_id": "kpt_001"}, 7, True])
-def test_operations_that_are_no_list_count_as_absent(operations: object) -> None:
-    """Anything but a list leaves the new key points in force."""
+def test_operations_must_be_a_list(operations: object) -> None:
     result = {"new_key_points": ["a bare text"], "operations": operations}
 
     after = update_playbook_data(a_stocked_playbook(), result)
@@ -80,8 +67,7 @@ def test_operations_that_are_no_list_count_as_absent(operations: object) -> None
 
 
 @pytest.mark.parametrize("new_key_points", [None, "a text", {"text": "a text"}, [None, 7, "", {"section": OTHERS}]])
-def test_new_key_points_that_are_none_add_nothing(new_key_points: object) -> None:
-    """What is no list adds nothing; in a list, what has no text is passed over."""
+def test_odd_new_key_points_add_nothing(new_key_points: object) -> None:
     assert outcome_of(update_playbook_data(a_stocked_playbook(), {"new_key_points": new_key_points})) == STOCK
 
 
@@ -89,8 +75,7 @@ def test_new_key_points_that_are_none_add_nothing(new_key_points: object) -> Non
     "fields",
     [{"operations": []}, {"operations": [{"type": "DELETE", "target_id": "pat-003"}]}, {"new_key_points": []}, {}],
 )
-def test_evaluations_and_pruning_follow_whatever_came_before(fields: dict[str, Any]) -> None:
-    """Votes always count and pruning always runs, after operations and after new key points alike."""
+def test_evaluations_and_pruning_always_follow(fields: dict[str, Any]) -> None:
     ratings = [{"name": "kpt_001", "rating": "helpful"}, {"name": "mis-002", "rating": "harmful"}]
 
     after = by_name(update_playbook_data(a_stocked_playbook(), {**fields, "evaluations": ratings}))
@@ -100,8 +85,7 @@ def test_evaluations_and_pruning_follow_whatever_came_before(fields: dict[str, A
     assert ("pat-003" in after) is not bool(fields.get("operations"))
 
 
-def test_the_example_of_the_contract_does_what_it_says() -> None:
-    """The data contract's own JSON example of an answer with operations."""
+def test_contract_example_holds() -> None:
     playbook = a_sections_dict(
         {
             PATTERNS: [an_entry(f"pat-00{number}", f"text {number}", number, 1) for number in (1, 2, 5)],
@@ -133,8 +117,7 @@ def test_the_example_of_the_contract_does_what_it_says() -> None:
 # --- the batch ---
 
 
-def test_each_operation_sees_what_the_earlier_ones_left(curate: Curate) -> None:
-    """Operations run in list order: a new point can be merged and deleted, one that left can't be touched."""
+def test_operations_run_in_order(curate: Curate) -> None:
     after = curate(
         a_stocked_playbook(),
         {"type": "ADD", "text": "annotate", "section": PATTERNS},
@@ -154,8 +137,7 @@ def test_each_operation_sees_what_the_earlier_ones_left(curate: Curate) -> None:
     ]
 
 
-def test_a_flat_playbook_takes_operations_and_stays_flat() -> None:
-    """In the flat layout sections don't matter, new names are kpt_NNN, and no `sections` appear."""
+def test_flat_playbook_stays_flat() -> None:
     flat = a_flat_dict(
         an_entry("kpt_001", "one", 1, 0), an_entry("kpt_002", "two", 2, 1), an_entry("kpt_004", "four", 0, 2)
     )
@@ -185,10 +167,9 @@ def test_a_flat_playbook_takes_operations_and_stays_flat() -> None:
         ({"type": "RENAME"}, "RENAME"),
     ],
 )
-def test_what_a_dict_function_skips_is_told_on_stderr(
+def test_skipped_operations_are_named_on_stderr(
     capsys: pytest.CaptureFixture[str], operation: dict[str, Any], reason: str
 ) -> None:
-    """An invalid operation is skipped with a reason, not in silence."""
     update_playbook_data(a_stocked_playbook(), {"operations": [operation]})
 
     assert reason in capsys.readouterr().err
@@ -217,8 +198,7 @@ DELETE_ONE = [{"type": "DELETE", "target_id": "pat-001"}]
 
 
 @pytest.mark.postgres
-def test_votes_count_although_the_batch_was_rolled_back(broken_operations: None) -> None:
-    """Evaluations are always applied, to the playbook as it was before the batch."""
+def test_votes_count_after_a_rollback(broken_operations: None) -> None:
     ratings = [{"name": "pat-001", "rating": "helpful"}]
 
     after = update_playbook_data(a_stocked_playbook(), {"operations": DELETE_ONE, "evaluations": ratings})
@@ -227,10 +207,9 @@ def test_votes_count_although_the_batch_was_rolled_back(broken_operations: None)
 
 
 @pytest.mark.postgres
-def test_a_batch_that_breaks_leaves_the_database_as_it_was(
+def test_failed_batch_changes_nothing(
     project: Project, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """One batch is one transaction: where anything unexpected is raised, no point and no revision of it is kept."""
     after_a_batch(project, a_stocked_playbook(), [])
     before = read_playbook(project), last_revision(project)
     request.getfixturevalue("broken_operations")
@@ -242,8 +221,7 @@ def test_a_batch_that_breaks_leaves_the_database_as_it_was(
 
 
 @pytest.mark.postgres
-def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> None:
-    """However many operations, one revision; each skipped one is kept with its place and its reason."""
+def test_batch_is_one_revision(project: Project) -> None:
     after_a_batch(project, a_stocked_playbook(), [])
     before = last_revision(project)
     operations = [
@@ -261,8 +239,7 @@ def test_a_batch_is_one_revision_and_keeps_what_it_skipped(project: Project) -> 
 
 
 @pytest.mark.postgres
-def test_points_that_a_batch_takes_out_are_retired_and_can_come_back(project: Project) -> None:
-    """DELETE and MERGE never erase: the points are listed as retired, with the reason, and can be restored."""
+def test_batch_retires_points(project: Project) -> None:
     after_a_batch(
         project,
         a_stocked_playbook(),
@@ -281,8 +258,7 @@ def test_points_that_a_batch_takes_out_are_retired_and_can_come_back(project: Pr
     assert (back.section, back.text, back.helpful, back.harmful) == (OTHERS, "older advice", 8, 4)
 
 
-def test_a_rehearsed_batch_writes_nothing(project: Project) -> None:
-    """With dry_run the outcome is told and the playbook stays as it is."""
+def test_dry_run_writes_nothing(project: Project) -> None:
     after_a_batch(project, a_stocked_playbook(), [])
     before = read_playbook(project), last_revision(project)
 
@@ -335,10 +311,9 @@ def playbooks(draw: st.DrawFn, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 @given(playbook=playbooks(NAMES), operations=batches(NAMES))
-def test_a_batch_does_to_a_dict_what_it_does_in_the_database(
+def test_batch_does_the_same_in_dict_and_database(
     store: Store, tmp_path: Path, playbook: dict[str, Any], operations: list[Any]
 ) -> None:
-    """The rules are written once: same points, names, texts, counters, sections and order on both ways."""
     project = Project.in_folder(store, str(tmp_path / uuid4().hex))  # of its own for each example
 
     in_database = after_a_batch(project, playbook, operations)
@@ -347,8 +322,7 @@ def test_a_batch_does_to_a_dict_what_it_does_in_the_database(
 
 
 @given(playbook=playbooks(FAR_NAMES), operations=batches(FAR_NAMES))
-def test_a_batch_does_to_a_flat_dict_what_it_does_to_sections(playbook: dict[str, Any], operations: list[Any]) -> None:
-    """But for sections, names and order of new points, the layouts give the same."""
+def test_batch_does_the_same_in_both_layouts(playbook: dict[str, Any], operations: list[Any]) -> None:
     flat = a_flat_dict(*copy.deepcopy(entries_of(playbook)))
 
     in_sections = contract.apply_structured_operations(playbook, operations)

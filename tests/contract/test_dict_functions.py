@@ -27,8 +27,7 @@ from tests.contract.playbooks import (
 # --- what there is ---
 
 
-def test_all_documented_functions_are_there() -> None:
-    """The names are public: users and other programs depend on them to the letter."""
+def test_all_documented_functions_exist() -> None:
     documented = """
         load_playbook save_playbook format_playbook update_playbook_data _apply_curator_operations
         apply_structured_operations apply_bullet_tags prune_harmful run_deduplication generate_keypoint_name
@@ -50,13 +49,11 @@ def test_all_documented_functions_are_there() -> None:
         (["kpt_001", "kpt_041", "pat-100"], "kpt", "kpt_042"),
     ],
 )
-def test_a_generated_name_is_one_more_than_the_highest_of_its_slug(names: list[str], slug: str, expected: str) -> None:
-    """`{slug}-{NNN}`, three digits at least, gaps left as they are; other slugs and odd names don't count."""
+def test_name_is_the_highest_plus_one(names: list[str], slug: str, expected: str) -> None:
     assert generate_keypoint_name([an_entry(name) for name in names], slug) == expected
 
 
-def test_a_generated_name_without_a_slug_is_that_of_a_flat_file() -> None:
-    """`generate_keypoint_name(existing_names)` of the scoring documents: kpt_NNN, from names or entries."""
+def test_name_without_slug_is_kpt() -> None:
     assert generate_keypoint_name({"kpt_001", "kpt_004"}) == "kpt_005"
     assert generate_keypoint_name([an_entry("kpt_004")]) == "kpt_005"
     assert generate_keypoint_name([]) == "kpt_001"
@@ -65,8 +62,7 @@ def test_a_generated_name_without_a_slug_is_that_of_a_flat_file() -> None:
 # --- format_playbook ---
 
 
-def test_each_section_has_its_header_and_a_blank_line_before_the_next(plain_template: None) -> None:
-    """`## SECTION` above the entries, a blank line between sections, empty ones left out, canonical order."""
+def test_sections_have_headers(plain_template: None) -> None:
     playbook = {
         "sections": {
             "OTHERS": [an_entry("kpt_001", "three", 0, 7)],
@@ -85,8 +81,7 @@ def test_each_section_has_its_header_and_a_blank_line_before_the_next(plain_temp
     )
 
 
-def test_a_flat_playbook_has_no_headers(plain_template: None) -> None:
-    """A flat dict gives its entries alone, in its order."""
+def test_flat_playbook_has_no_headers(plain_template: None) -> None:
     playbook = a_flat_dict(an_entry("kpt_002", "two", 1, 0), an_entry("kpt_001", "one"))
 
     assert format_playbook(playbook) == ("<[kpt_002] helpful=1 harmful=0 :: two\n[kpt_001] helpful=0 harmful=0 :: one>")
@@ -94,12 +89,10 @@ def test_a_flat_playbook_has_no_headers(plain_template: None) -> None:
 
 @pytest.mark.parametrize("empty", [{}, {"sections": {}}, {"key_points": []}, a_sections_dict({}), a_flat_dict()])
 def test_no_points_give_no_text(plain_template: None, empty: dict[str, Any]) -> None:
-    """Nothing at all for an empty playbook, without the template."""
     assert format_playbook(empty) == ""
 
 
 def test_formatting_changes_nothing(layout: Layout) -> None:
-    """The playbook given stays as it was, older entries included."""
     playbook = a_dict(layout, "bare", {"text": "two", "score": -3})
     before = copy.deepcopy(playbook)
 
@@ -111,7 +104,6 @@ def test_formatting_changes_nothing(layout: Layout) -> None:
 
 
 def test_operations_work_on_a_copy(layout: Layout) -> None:
-    """The dict given stays as it was, to its last entry; a changed one comes back."""
     playbook = a_dict(layout, an_entry("kpt_001", "one", 1, 0), an_entry("kpt_002", "two"))
     before = copy.deepcopy(playbook)
     operations = [
@@ -129,8 +121,7 @@ def test_operations_work_on_a_copy(layout: Layout) -> None:
     assert entries_of(updated) == [an_entry("kpt_001", "one, reworded", 2, 0)]
 
 
-def test_the_operations_given_stay_as_they_were() -> None:
-    """No function changes what it was asked."""
+def test_given_operations_stay_unchanged() -> None:
     operations = [{"type": "MERGE", "source_ids": ["kpt_001", "kpt_002", "x"], "merged_text": " both ", "section": "x"}]
     before = copy.deepcopy(operations)
 
@@ -139,8 +130,7 @@ def test_the_operations_given_stay_as_they_were() -> None:
     assert operations == before
 
 
-def test_no_operations_give_the_same_object_back(layout: Layout) -> None:
-    """`[]` returns the playbook itself, untouched: no copy, no migration."""
+def test_no_operations_return_the_same_object(layout: Layout) -> None:
     playbook = a_dict(layout, "bare", {"text": "two", "score": 3})
     before = copy.deepcopy(playbook)
 
@@ -148,8 +138,7 @@ def test_no_operations_give_the_same_object_back(layout: Layout) -> None:
     assert playbook == before
 
 
-def test_apply_structured_operations_neither_votes_nor_prunes(layout: Layout) -> None:
-    """It carries out operations and nothing else."""
+def test_operations_neither_vote_nor_prune(layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("kpt_001", "bad", harmful=9))
 
     after = apply_structured_operations(playbook, [{"type": "ADD", "text": "new"}])
@@ -162,11 +151,9 @@ class BrokenError(Exception):
     """Something that no rule foresees."""
 
 
-def test_what_is_raised_among_operations_gives_the_original_back(
+def test_failing_operations_return_the_original(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    """The same object, unchanged; nothing is raised; stderr and the diagnostics say what happened."""
-
     def break_half_way(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
         playbook["key_points"].clear()
         raise BrokenError("unexpected")
@@ -183,8 +170,7 @@ def test_what_is_raised_among_operations_gives_the_original_back(
     assert any("unexpected" in content for content in diagnostics_in(folder).values())
 
 
-def test_a_result_without_anything_in_it_changes_nothing(layout: Layout) -> None:
-    """No operations, no new key points, no evaluations: the playbook as it was, the same object."""
+def test_empty_result_changes_nothing(layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("kpt_001", "one", 3, 1))
     before = copy.deepcopy(playbook)
 
@@ -198,7 +184,6 @@ def test_a_result_without_anything_in_it_changes_nothing(layout: Layout) -> None
 
 
 def test_prune_harmful_works_in_place(layout: Layout) -> None:
-    """The dict given is the one that comes back, and header and survivors in it are the caller's own."""
     playbook = a_dict(layout, an_entry("kpt_001", "bad", harmful=3), an_entry("kpt_002", "good", 3, 3), team="x")
     survivor = entries_of(playbook)[1]
 
@@ -210,8 +195,7 @@ def test_prune_harmful_works_in_place(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("result", [None, 5, "x", []])
-def test_a_result_that_is_no_dict_changes_nothing(result: Any) -> None:
-    """The same playbook is returned, and nothing is pruned."""
+def test_odd_result_changes_nothing(result: Any) -> None:
     playbook = a_sections_dict({PATTERNS: [an_entry("pat-001", "bad", 0, 9)]})
     before = copy.deepcopy(playbook)
 

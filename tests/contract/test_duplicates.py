@@ -40,8 +40,7 @@ def angles(playbook: dict[str, Any]) -> list[str]:
     return [entry["text"] for entry in entries_of(playbook)]
 
 
-def test_similar_points_fold_into_the_first_of_them(embedder: None, layout: Layout) -> None:
-    """The first in order keeps its name and text and gets the summed counters; the others leave."""
+def test_similar_points_fold_into_the_first(embedder: None, layout: Layout) -> None:
     playbook = a_dict(
         layout, an_entry("kpt_001", "0", 1, 2), an_entry("kpt_002", "90", 5, 5), an_entry("kpt_003", "10", 3, 4)
     )
@@ -62,10 +61,9 @@ def test_similar_points_fold_into_the_first_of_them(embedder: None, layout: Layo
         (None, "", "0 40 89 180"),
     ],
 )
-def test_the_threshold_is_the_argument_or_the_variable_or_085(
+def test_threshold_is_argument_or_variable_or_085(
     embedder: None, monkeypatch: pytest.MonkeyPatch, argument: float | None, variable: str | None, survivors: str
 ) -> None:
-    """The argument wins over AGENTIC_CONTEXT_DEDUP_THRESHOLD, that over 0.85."""
     if variable is not None:
         monkeypatch.setenv("AGENTIC_CONTEXT_DEDUP_THRESHOLD", variable)
     texts = ("0", "0.0", "30", "40", "89", "180")
@@ -74,8 +72,7 @@ def test_the_threshold_is_the_argument_or_the_variable_or_085(
     assert angles(run_deduplication(playbook, argument)) == survivors.split()
 
 
-def test_without_an_embedder_nothing_is_compared(capsys: pytest.CaptureFixture[str], layout: Layout) -> None:
-    """The same object comes back as it was, equal texts and all, and stderr says why."""
+def test_no_embedder_compares_nothing(capsys: pytest.CaptureFixture[str], layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("kpt_001", "same"), an_entry("kpt_002", "same"))
     before = copy.deepcopy(playbook)
 
@@ -87,10 +84,9 @@ def test_without_an_embedder_nothing_is_compared(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("named", ["no_such_module_anywhere:embed", "json:no_such_function", "json", ":", "json:"])
-def test_an_embedder_that_cannot_be_loaded_is_reported(
+def test_missing_embedder_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], named: str
 ) -> None:
-    """Nothing is raised, nothing folded; stderr names the setting and its value."""
     monkeypatch.setenv("PLAYBOOK_EMBEDDER", named)
     playbook = a_flat_dict(an_entry("kpt_001", "same"), an_entry("kpt_002", "same"))
 
@@ -99,10 +95,9 @@ def test_an_embedder_that_cannot_be_loaded_is_reported(
     assert repr(named) in capsys.readouterr().err
 
 
-def test_a_threshold_that_is_no_number_is_reported(
+def test_odd_threshold_is_reported(
     embedder: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The playbook comes back as it was; stderr names the variable and its value."""
     monkeypatch.setenv("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high")
     playbook = a_flat_dict(an_entry("kpt_001", "0"), an_entry("kpt_002", "1"))
 
@@ -112,10 +107,7 @@ def test_a_threshold_that_is_no_number_is_reported(
     assert "high" in told
 
 
-def test_equal_vectors_are_similar_whatever_the_rounding(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At a threshold of 1, too."""
+def test_equal_vectors_are_similar(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "same_vectors.py").write_text("def embed(texts):\n    return [[1.0, 3.0, 3.0] for _ in texts]\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PLAYBOOK_EMBEDDER", "same_vectors:embed")
@@ -131,7 +123,7 @@ def test_equal_vectors_are_similar_whatever_the_rounding(
         ("uneven", "return [[1.0], [1.0, 2.0]]"),
     ],
 )
-def test_a_broken_embedder_is_reported_and_changes_nothing(
+def test_broken_embedder_changes_nothing(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -139,7 +131,6 @@ def test_a_broken_embedder_is_reported_and_changes_nothing(
     name: str,
     body: str,
 ) -> None:
-    """It is somebody else's code; whatever it does, the playbook comes back as it is."""
     (tmp_path / f"embedder_{name}.py").write_text(f"def embed(texts):\n    {body}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PLAYBOOK_EMBEDDER", f"embedder_{name}:embed")

@@ -63,8 +63,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer | str
         api.__exit__(None, None, None)
 
 
-def test_the_reflector_sees_the_session_and_answers(scripted: Callable[..., MessagesApi]) -> None:
-    """Transcript with tool calls and results, the formatted playbook, the citations."""
+def test_reflector_sees_the_session(scripted: Callable[..., MessagesApi]) -> None:
     api = scripted(json.dumps({"analysis": "good", "bullet_tags": [TAG]}))
 
     assert asyncio.run(CALLS["reflector"]()) == {"analysis": "good", "bullet_tags": [TAG]}
@@ -73,8 +72,7 @@ def test_the_reflector_sees_the_session_and_answers(scripted: Callable[..., Mess
         assert told in said
 
 
-def test_the_results_have_the_documented_keys_and_no_others(scripted: Callable[..., MessagesApi]) -> None:
-    """Whatever else our own prompts ask a model for."""
+def test_results_have_the_documented_keys(scripted: Callable[..., MessagesApi]) -> None:
     operation = {"type": "DELETE", "target_id": "pat-001"}
     more = {"ignored": True, "evidence": ["q"]}
     lesson = {"kind": "worked", "text": "t", "cause": "", "fix": "", "applies_to": "", "evidence": ["q"]}
@@ -85,8 +83,7 @@ def test_the_results_have_the_documented_keys_and_no_others(scripted: Callable[.
     assert asyncio.run(CALLS["curator"]()) == {"reasoning": "r", "operations": [operation, None]}
 
 
-def test_the_curator_sees_the_analysis_and_the_counters_only(scripted: Callable[..., MessagesApi]) -> None:
-    """Never the transcript."""
+def test_curator_sees_analysis_and_counters_only(scripted: Callable[..., MessagesApi]) -> None:
     api = scripted('{"reasoning": "r", "operations": [{"type": "DELETE", "target_id": "pat-001"}]}')
 
     assert asyncio.run(CALLS["curator"]()) == {
@@ -109,10 +106,9 @@ def test_the_curator_sees_the_analysis_and_the_counters_only(scripted: Callable[
         ('{"new_key_points": ["a", "b', {"new_key_points": ["a"], "evaluations": []}),
     ],
 )
-def test_an_extraction_has_operations_only_if_the_model_gave_some(
+def test_extraction_has_operations_if_the_model_gave_some(
     scripted: Callable[..., MessagesApi], said: str, extracted: dict[str, Any]
 ) -> None:
-    """Their presence decides between two paths. Of a reply that breaks off the complete items count."""
     scripted(said)
 
     assert asyncio.run(CALLS["keypoints"]()) == extracted
@@ -130,10 +126,9 @@ def test_an_extraction_has_operations_only_if_the_model_gave_some(
     ],
     ids=lambda answer: f"{answer.status} {answer.text}",
 )
-def test_any_failure_gives_the_documented_empty_result(
+def test_failure_gives_the_empty_result(
     scripted: Callable[..., MessagesApi], capsys: pytest.CaptureFixture[str], who: str, answer: Answer
 ) -> None:
-    """Nothing is raised; stderr says what went wrong."""
     scripted(answer)
 
     assert asyncio.run(CALLS[who]()) == EMPTY[who]
@@ -141,29 +136,12 @@ def test_any_failure_gives_the_documented_empty_result(
 
 
 @each
-def test_no_model_at_all_gives_the_empty_result(capsys: pytest.CaptureFixture[str], who: str) -> None:
-    """And says what would help."""
+def test_no_model_gives_the_empty_result(capsys: pytest.CaptureFixture[str], who: str) -> None:
     assert asyncio.run(CALLS[who]()) == EMPTY[who]
     assert "no model to ask" in capsys.readouterr().err
 
 
-@each
-def test_a_template_that_cannot_be_used_gives_the_empty_result(
-    scripted: Callable[..., MessagesApi], home: Path, who: str
-) -> None:
-    """The user's own, without its placeholder."""
-    prompts = home / ".claude" / "prompts"
-    prompts.mkdir(parents=True)
-    for name in ("reflection.txt", "reflector.txt", "curator.txt"):
-        (prompts / name).write_text("nothing here")
-    api = scripted("{}")
-
-    assert asyncio.run(CALLS[who]()) == EMPTY[who]
-    assert api.messages() == []
-
-
-def test_arguments_of_the_wrong_kind_give_the_empty_result(scripted: Callable[..., MessagesApi]) -> None:
-    """Nothing is raised, whatever is given."""
+def test_wrong_arguments_give_the_empty_result(scripted: Callable[..., MessagesApi]) -> None:
     scripted("{}")
 
     assert asyncio.run(run_reflector(None, None, None)) == EMPTY["reflector"]  # type: ignore[arg-type]
@@ -171,10 +149,7 @@ def test_arguments_of_the_wrong_kind_give_the_empty_result(scripted: Callable[..
 
 
 @each
-def test_in_diagnostic_mode_each_exchange_leaves_a_file(
-    scripted: Callable[..., MessagesApi], folder: Path, who: str
-) -> None:
-    """Question and answer; not else."""
+def test_diagnostic_mode_records_each_exchange(scripted: Callable[..., MessagesApi], folder: Path, who: str) -> None:
     scripted('{"analysis": "good"}')
     asyncio.run(CALLS[who]())
     assert not (folder / ".claude" / "diagnostic").exists()
@@ -187,8 +162,7 @@ def test_in_diagnostic_mode_each_exchange_leaves_a_file(
     assert '{"analysis": "good"}' in kept.read_text()
 
 
-def test_in_diagnostic_mode_a_failure_leaves_a_file_too(scripted: Callable[..., MessagesApi], folder: Path) -> None:
-    """With what was asked and what went wrong."""
+def test_diagnostic_mode_records_failures(scripted: Callable[..., MessagesApi], folder: Path) -> None:
     (folder / ".claude" / "diagnostic_mode").touch()
     scripted(Answer("no credit", status=400))
 
@@ -197,8 +171,7 @@ def test_in_diagnostic_mode_a_failure_leaves_a_file_too(scripted: Callable[..., 
     assert "no credit" in kept.read_text()
 
 
-def test_secrets_are_masked_before_they_leave(scripted: Callable[..., MessagesApi], folder: Path) -> None:
-    """Neither the API nor a diagnostic file sees them; what is private isn't shown at all."""
+def test_secrets_are_masked_first(scripted: Callable[..., MessagesApi], folder: Path) -> None:
     (folder / ".claude" / "diagnostic_mode").touch()
     key = "ghp_" + "a1B2c3D4e5" * 4
     api = scripted(json.dumps({"analysis": f"the token was {key[:40]}"}))
@@ -237,10 +210,9 @@ LONG = [{"role": "user", "content": f"question {number} {'x' * 90}"} for number 
         ),
     ],
 )
-def test_a_session_too_long_for_one_call_is_asked_about_in_pieces(
+def test_long_session_is_cut_into_pieces(
     scripted: Callable[..., MessagesApi], monkeypatch: pytest.MonkeyPatch, said: Any, extracted: dict[str, Any]
 ) -> None:
-    """The answers are joined: one evaluation a point, the gravest; no new point is lost beside another's operations."""
     monkeypatch.setattr(reflector, "MAX_TRANSCRIPT_CHARS", 150)
     answers = iter(map(json.dumps, said))
     api = scripted(lambda _: next(answers))
@@ -249,8 +221,8 @@ def test_a_session_too_long_for_one_call_is_asked_about_in_pieces(
     assert [f"question {number}" in request.said for number, request in enumerate(api.messages())] == [True] * 3
 
 
-def test_an_object_without_any_of_the_keys_is_accepted(scripted: Callable[..., MessagesApi]) -> None:
-    """As the specification of the reflector wants it (REQ-REFL-008); the worker is stricter."""
+def test_object_without_known_keys_is_accepted(scripted: Callable[..., MessagesApi]) -> None:
+    """REQ-REFL-008 asks for this."""
     api = scripted("{}")
 
     assert asyncio.run(CALLS["reflector"]()) == EMPTY["reflector"]

@@ -41,8 +41,7 @@ from tests.contract.playbooks import (
 # --- what is written ---
 
 
-def test_saving_sets_last_updated_to_now(folder: Path) -> None:
-    """In the dict, in the file and in the next load stands the time of the save, ISO 8601."""
+def test_saving_sets_last_updated(folder: Path) -> None:
     write_file(folder, a_flat_dict("one", **DATED))
     loaded = load_playbook()
 
@@ -54,8 +53,7 @@ def test_saving_sets_last_updated_to_now(folder: Path) -> None:
     assert read_file(folder)["last_updated"] == load_playbook()["last_updated"] == loaded["last_updated"]
 
 
-def test_loading_leaves_last_updated_as_it_was(folder: Path) -> None:
-    """The time is that of the last save, not of the last look; a new playbook has none."""
+def test_loading_keeps_last_updated(folder: Path) -> None:
     fresh = load_playbook()
     write_file(folder, a_flat_dict("one", **DATED))
 
@@ -64,8 +62,7 @@ def test_loading_leaves_last_updated_as_it_was(folder: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_equal_texts_that_a_program_saves_stay_two(folder: Path) -> None:
-    """What is saved is what is loaded; `run_deduplication` is there for those who want less."""
+def test_equal_texts_stay_two_points(folder: Path) -> None:
     write_file(folder, a_flat_dict("one", **DATED))
     loaded = load_playbook()
     loaded["sections"][OTHERS].append(an_entry("oth-009", "One."))
@@ -74,16 +71,7 @@ def test_equal_texts_that_a_program_saves_stay_two(folder: Path) -> None:
     assert texts_of(load_playbook()) == ["one", "One."]
 
 
-@pytest.mark.postgres
-def test_saving_without_a_change_still_dates_the_playbook(folder: Path) -> None:
-    """last_updated is the time of the last save, whether or not anything changed."""
-    first, second = save()["last_updated"], save()["last_updated"]
-
-    assert first < second == read_file(folder)["last_updated"]
-
-
-def test_version_and_unknown_top_level_keys_survive(folder: Path, layout: Layout) -> None:
-    """What the file has beside its points comes back from a load, a save and a second load, nested values too."""
+def test_version_and_unknown_keys_survive(folder: Path, layout: Layout) -> None:
     extra = {"version": "2.7-beta", "team": "ä", "nested": {"b": [1, 2.5, None], "a": {"": False}}}
     write_file(folder, a_dict(layout, an_entry("kpt_001"), **extra))
 
@@ -94,8 +82,7 @@ def test_version_and_unknown_top_level_keys_survive(folder: Path, layout: Layout
 
 
 @pytest.mark.postgres
-def test_top_level_keys_that_a_program_adds_or_removes_are_kept_so(folder: Path) -> None:
-    """A top-level key is the program's to add, change and remove."""
+def test_programs_can_change_top_level_keys(folder: Path) -> None:
     write_file(folder, a_flat_dict("one", gone="x", changed=1))
     playbook = load_playbook()
     del playbook["gone"]
@@ -108,16 +95,14 @@ def test_top_level_keys_that_a_program_adds_or_removes_are_kept_so(folder: Path)
     assert (found["changed"], found["added"]) == (2, ["y"])
 
 
-def test_the_entries_of_the_file_have_exactly_the_four_keys(folder: Path, layout: Layout) -> None:
-    """Whatever else a program put into an entry is not written: name, text, helpful, harmful, in that order."""
+def test_entries_have_exactly_four_keys(folder: Path, layout: Layout) -> None:
     save_playbook(a_dict(layout, {"note": "x", "score": 3, **an_entry("kpt_001", "one", 1, 2), "added": 4}))
 
     (written,) = entries_of(read_file(folder))
     assert list(written.items()) == list(an_entry("kpt_001", "one", 1, 2).items())
 
 
-def test_the_file_has_five_sections_in_order_and_can_be_read_by_people(folder: Path) -> None:
-    """Two spaces of indent, characters as they are, all sections in the canonical order."""
+def test_file_has_five_sections_in_order(folder: Path) -> None:
     save_playbook({"sections": {"others": [an_entry("oth-001", "läuft 🎈")], "PATTERNS & APPROACHES": []}})
 
     text = file_in(folder).read_text(encoding="utf-8")
@@ -132,8 +117,7 @@ def test_the_file_has_five_sections_in_order_and_can_be_read_by_people(folder: P
     ]
 
 
-def test_saving_writes_the_file_where_there_was_none(folder: Path) -> None:
-    """save_playbook() always writes it, the folder `.claude` included."""
+def test_saving_creates_the_file(folder: Path) -> None:
     (folder / ".claude").rmdir()
 
     save(an_addition("one"))
@@ -141,8 +125,7 @@ def test_saving_writes_the_file_where_there_was_none(folder: Path) -> None:
     assert texts_of(read_file(folder)) == ["one"]
 
 
-def test_loading_writes_no_file_where_there_is_none(folder: Path) -> None:
-    """A look at the playbook leaves the work tree alone, also where the database holds one."""
+def test_loading_writes_no_file(folder: Path) -> None:
     save(an_addition("one"))
     file_in(folder).unlink()
 
@@ -150,8 +133,7 @@ def test_loading_writes_no_file_where_there_is_none(folder: Path) -> None:
     assert list((folder / ".claude").iterdir()) == []
 
 
-def test_saving_writes_the_file_although_the_mirror_was_switched_off(folder: Path, kept: Project) -> None:
-    """The switch is for everything else; save_playbook() always writes the file."""
+def test_saving_writes_with_the_mirror_off(folder: Path, kept: Project) -> None:
     save(an_addition("one"))
     mirror.switch(kept, on=False)
 
@@ -164,8 +146,7 @@ def test_saving_writes_the_file_although_the_mirror_was_switched_off(folder: Pat
     assert texts_of(read_file(folder)) == ["one", "two", "three"]
 
 
-def test_saving_takes_in_and_writes_a_file_that_was_never_looked_at(folder: Path, kept: Project) -> None:
-    """Although the mirror is off: what stands in the file is merged, not written over, and the file has both then."""
+def test_saving_merges_a_file_not_yet_read(folder: Path, kept: Project) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "from the file", 5, 1), **DATED))
     mirror.switch(kept, on=False)
 
@@ -175,18 +156,14 @@ def test_saving_takes_in_and_writes_a_file_that_was_never_looked_at(folder: Path
     assert outcome_of(read_file(folder)) == outcome_of(load_playbook()) == expected
 
 
-def test_saving_leaves_nothing_else_in_the_project(folder: Path) -> None:
-    """One file; no temporary ones, no locks."""
+def test_saving_leaves_one_file(folder: Path) -> None:
     save(an_addition("one"))
     save(an_addition("two"))
 
     assert [path.name for path in (folder / ".claude").iterdir()] == ["playbook.json"]
 
 
-def test_without_a_project_folder_the_playbook_is_the_one_of_the_home(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """CLAUDE_PROJECT_DIR names the project; where it is unset, the home folder is meant, not the current one."""
+def test_without_a_project_the_home_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
 
     save(an_addition("one"))
@@ -195,8 +172,7 @@ def test_without_a_project_folder_the_playbook_is_the_one_of_the_home(
 
 
 @pytest.mark.postgres
-def test_two_projects_keep_their_playbooks_apart(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One database holds all projects of a person, and no point of one shows in another."""
+def test_projects_are_separate(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(an_addition("of the first"))
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "second"))
 
@@ -210,8 +186,7 @@ def test_two_projects_keep_their_playbooks_apart(folder: Path, tmp_path: Path, m
 
 
 @pytest.mark.postgres
-def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
-    """Sections, order, texts and counters, and the dict that was saved says the same."""
+def test_load_returns_what_was_saved(folder: Path) -> None:
     playbook = load_playbook()
     playbook["sections"][MISTAKES] = [an_entry("mis-007", "seven", 7, 1), an_entry("kpt_002", "two")]
     playbook["sections"][PATTERNS] = [an_entry("pat-001", "line\nbreak {x}", 2**40, 0)]
@@ -226,16 +201,14 @@ def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
     assert outcome_of(load_playbook()) == outcome_of(read_file(folder)) == outcome_of(playbook) == expected
 
 
-def test_the_playbook_outlives_its_file(folder: Path) -> None:
-    """The database is the truth: a file that was deleted takes nothing with it."""
+def test_playbook_outlives_its_file(folder: Path) -> None:
     saved = outcome_of(save(an_addition("one"), an_addition("two")))
     file_in(folder).unlink()
 
     assert outcome_of(load_playbook()) == saved
 
 
-def test_saving_one_dict_again_and_again_counts_no_vote_twice(folder: Path, carried: Carried) -> None:
-    """After a save the dict stands for what was saved; only what is new since then is added."""
+def test_saving_twice_counts_no_vote_twice(folder: Path, carried: Carried) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", helpful=5), **DATED))
     playbook = update_playbook_data(carried(load_playbook()), helpful("kpt_001"))
 
@@ -247,8 +220,7 @@ def test_saving_one_dict_again_and_again_counts_no_vote_twice(folder: Path, carr
     assert by_name(load_playbook())["kpt_001"]["helpful"] == by_name(playbook)["kpt_001"]["helpful"] == 7
 
 
-def test_a_hand_built_dict_makes_the_playbook_equal_to_it(folder: Path) -> None:
-    """A dict that comes from no known state is the whole truth: what it lacks leaves, its sections and order hold."""
+def test_hand_built_dict_replaces_the_playbook(folder: Path) -> None:
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one", 9), an_entry("pat-002", "two", 5)]}))
     load_playbook()
     wanted = {
@@ -268,8 +240,7 @@ def test_a_hand_built_dict_makes_the_playbook_equal_to_it(folder: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_what_a_hand_built_dict_lacks_is_retired_and_not_lost(folder: Path, kept: Project) -> None:
-    """A point that leaves by a save can be looked up and brought back."""
+def test_missing_points_are_retired(folder: Path, kept: Project) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 9, 2), an_entry("kpt_002", "two")))
     load_playbook()
 
@@ -279,8 +250,7 @@ def test_what_a_hand_built_dict_lacks_is_retired_and_not_lost(folder: Path, kept
     assert (gone.text, gone.helpful, gone.harmful) == ("one", 9, 2)
 
 
-def test_a_flat_dict_stays_flat(folder: Path) -> None:
-    """save_playbook() of a dict with key_points adds no sections to it; new points of it are kpt_NNN."""
+def test_flat_dict_stays_flat(folder: Path) -> None:
     flat = update_playbook_data(a_flat_dict("one"), {"new_key_points": ["two"]})
 
     save_playbook(flat)
@@ -291,8 +261,7 @@ def test_a_flat_dict_stays_flat(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("is_base_known", [True, False])
-def test_a_flat_dict_does_not_move_points_out_of_their_sections(folder: Path, is_base_known: bool) -> None:
-    """A flat view knows no sections; what it says of a point leaves the point where it is. New ones go to OTHERS."""
+def test_flat_dict_keeps_sections(folder: Path, is_base_known: bool) -> None:
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")], CONTEXT: [an_entry("ctx-001", "two")]}))
     loaded = save()
     flat = a_flat_dict(*entries_of(loaded), last_updated=loaded["last_updated"] if is_base_known else None)
@@ -317,10 +286,7 @@ def test_a_flat_dict_does_not_move_points_out_of_their_sections(folder: Path, is
         {"name": "pat-001]\n[pat-002"},
     ],
 )
-def test_an_entry_that_cannot_be_kept_is_refused_and_nothing_is_saved(
-    folder: Path, layout: Layout, bad: dict[str, Any]
-) -> None:
-    """The error names the entry; database, file and dict stay as they were."""
+def test_bad_entry_is_refused_and_nothing_saved(folder: Path, layout: Layout, bad: dict[str, Any]) -> None:
     save_playbook(a_dict(layout, an_entry("kpt_001", "one", 4, 1)))
     before, bytes_before = load_playbook(), file_in(folder).read_bytes()
     playbook = a_dict(layout, an_entry("kpt_001", "one", 4, 1), {**an_entry("kpt_002", "two"), **bad})
@@ -334,18 +300,14 @@ def test_an_entry_that_cannot_be_kept_is_refused_and_nothing_is_saved(
     assert repr(playbook) == repr(given)
 
 
-def test_a_name_that_stands_twice_is_refused_with_both_places(layout: Layout, folder: Path) -> None:
-    """Names are unique over the whole playbook; nothing is dropped in silence."""
+def test_double_name_is_refused(layout: Layout, folder: Path) -> None:
     with pytest.raises(PlaybookFileError, match=r"entry 2.*entry 1"):
         save_playbook(a_dict(layout, an_entry("kpt_001", "one"), an_entry("kpt_001", "two")))
 
     assert entries_of(load_playbook()) == []
 
 
-def test_a_playbook_saved_into_another_project_replaces_what_is_there(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it was loaded from is no ancestor there, so nothing is merged."""
+def test_saving_into_another_project_replaces(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "of A", 5)]}))
     loaded = load_playbook()
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "B"))
@@ -358,8 +320,7 @@ def test_a_playbook_saved_into_another_project_replaces_what_is_there(
 
 
 @pytest.mark.parametrize("value", [{1, 2}, float("nan"), b"x"], ids=str)
-def test_a_top_level_value_that_no_file_can_hold_is_refused(folder: Path, value: object) -> None:
-    """With its key named, and nothing saved."""
+def test_unwritable_value_is_refused(folder: Path, value: object) -> None:
     with pytest.raises(PlaybookFileError, match="`x`"):
         save_playbook({**a_sections_dict({PATTERNS: [an_entry("pat-001")]}), "x": value})
 

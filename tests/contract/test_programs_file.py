@@ -28,8 +28,7 @@ from tests.contract.playbooks import (
 
 
 @pytest.mark.postgres
-def test_a_hand_edit_of_the_file_is_taken_in(folder: Path) -> None:
-    """A reworded, an added and a removed entry of the file are in the next load."""
+def test_hand_edit_is_read(folder: Path) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 3), an_entry("kpt_002", "two")))
     save()
     edited = read_file(folder)
@@ -43,8 +42,7 @@ def test_a_hand_edit_of_the_file_is_taken_in(folder: Path) -> None:
 
 
 @pytest.mark.postgres
-def test_a_hand_edit_between_load_and_save_is_not_written_over(folder: Path) -> None:
-    """What stands in the file when a program saves is merged with what the program did; votes of both add up."""
+def test_hand_edit_before_a_save_is_merged(folder: Path) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 3)))
     save()
     playbook = update_playbook_data(load_playbook(), {**helpful("kpt_001"), **an_addition("by the program")})
@@ -83,10 +81,9 @@ def set_aside(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in (folder / ".claude").iterdir() if path.name != "playbook.json"]
 
 
-def test_a_damaged_file_takes_nothing_out_of_the_database(
+def test_damaged_file_is_set_aside(
     folder: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], bytes]
 ) -> None:
-    """What the database has comes back; the file is set aside as it was, and stderr names it."""
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 4, 1), an_entry("kpt_002", "two")))
     saved = outcome_of(save())
     damaged = damage(file_in(folder))
@@ -101,10 +98,7 @@ def test_a_damaged_file_takes_nothing_out_of_the_database(
     assert outcome_of(read_file(folder)) == outcome_of(load_playbook()) == saved
 
 
-def test_a_file_damaged_between_load_and_save_takes_nothing_along(
-    folder: Path, damage: Callable[[Path], bytes]
-) -> None:
-    """The save keeps all points and the vote, writes a sound file, and the damaged one is set aside."""
+def test_file_damaged_before_a_save_is_set_aside(folder: Path, damage: Callable[[Path], bytes]) -> None:
     write_file(folder, a_flat_dict(an_entry("kpt_001", "one", 4, 1), an_entry("kpt_002", "two")))
     playbook = update_playbook_data(load_playbook(), helpful("kpt_001"))
     damaged = damage(file_in(folder))
@@ -116,24 +110,7 @@ def test_a_file_damaged_between_load_and_save_takes_nothing_along(
     assert set_aside(folder) == [damaged]
 
 
-def test_a_damaged_file_and_an_empty_database_give_the_empty_playbook(
-    folder: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], bytes]
-) -> None:
-    """Nothing is there to fall back on; the file is set aside and reported, so that a later save hides nothing."""
-    write_file(folder, a_flat_dict(an_entry("kpt_001", "one")))
-    damaged = damage(file_in(folder))
-
-    loaded = load_playbook()
-
-    assert loaded == a_sections_dict({})
-    assert str(file_in(folder)) in capsys.readouterr().err
-    save_playbook(update_playbook_data(loaded, an_addition("new")))
-    assert texts_of(read_file(folder)) == ["new"]
-    assert set_aside(folder) == [damaged]
-
-
-def test_no_damaged_file_is_ever_written_over_by_another(folder: Path) -> None:
-    """Each one is set aside under a name of its own, however quickly they follow each other."""
+def test_damaged_files_get_different_names(folder: Path) -> None:
     damaged = [f'{{"version": "1.0", "key_points": [{number}'.encode() for number in range(3)]
     for data in damaged:
         file_in(folder).write_bytes(data)
@@ -152,10 +129,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("entries", REFUSED.values(), ids=REFUSED)
-def test_a_file_with_values_that_are_refused_is_left_as_it_is(
+def test_refused_file_is_unchanged(
     folder: Path, layout: Layout, capsys: pytest.CaptureFixture[str], entries: str
 ) -> None:
-    """Not a byte of it changes, nothing of it is taken in, stderr names it, and the database's playbook comes back."""
     save_playbook(a_flat_dict(an_entry("kpt_001", "from the database", 4, 1)))
     listed = f"[{entries}]"
     points = f'"key_points": {listed}' if layout == "flat" else f'"sections": {{"OTHERS": {listed}}}'
@@ -171,8 +147,7 @@ def test_a_file_with_values_that_are_refused_is_left_as_it_is(
     assert str(path) in capsys.readouterr().err
 
 
-def test_a_refusal_names_entry_and_value(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """File, entry and value stand in the message, so that a person can mend it."""
+def test_refusal_names_entry_and_value(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_file(folder, a_flat_dict("one", {"name": "kpt_007", "text": "two", "score": "abc"}))
 
     assert load_playbook() == a_sections_dict({})
@@ -180,8 +155,7 @@ def test_a_refusal_names_entry_and_value(folder: Path, capsys: pytest.CaptureFix
     assert all(part in told for part in (str(path), "entry 2", "kpt_007", "abc"))
 
 
-def test_saving_over_a_refused_file_keeps_what_it_held(folder: Path) -> None:
-    """save_playbook() always writes the file; one it can't take in is moved aside first, to the byte."""
+def test_saving_keeps_a_refused_file_aside(folder: Path) -> None:
     path = write_file(folder, a_flat_dict({"name": "kpt_001", "text": "one", "score": "abc"}))
     refused = path.read_bytes()
 
@@ -191,10 +165,7 @@ def test_saving_over_a_refused_file_keeps_what_it_held(folder: Path) -> None:
     assert set_aside(folder) == [refused]
 
 
-def test_a_file_that_links_out_of_the_project_is_left_alone(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Neither read nor written, and reported; the database keeps what is saved."""
+def test_link_out_of_the_project_is_ignored(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outside = tmp_path / "outside.json"
     outside.write_text(json.dumps(a_flat_dict("somebody else's")))
     file_in(folder).symlink_to(outside)
@@ -206,10 +177,7 @@ def test_a_file_that_links_out_of_the_project_is_left_alone(
     assert "outside the project" in capsys.readouterr().err
 
 
-def test_sections_win_over_key_points_and_unknown_sections_go_to_others(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Both are told on stderr; nothing of an unknown section is dropped."""
+def test_sections_win_and_unknown_ones_become_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = {"key_points": ["ignored"], "sections": {"NO SUCH": [an_entry("x-1", "one")], "others ": ["two"]}}
     write_file(folder, both)
 
@@ -222,8 +190,7 @@ def test_sections_win_over_key_points_and_unknown_sections_go_to_others(
     assert "NO SUCH" in told
 
 
-def test_a_file_without_version_and_time_loads_with_both(folder: Path) -> None:
-    """Programs rely on the keys that the documents list."""
+def test_missing_version_and_time_get_defaults(folder: Path) -> None:
     write_file(folder, {"key_points": ["one"]})
 
     loaded = load_playbook()

@@ -31,8 +31,7 @@ def a_tag(name: str, tag: str) -> dict[str, str]:
 # --- citations ---
 
 
-def test_citations_of_the_assistant_are_found_each_once() -> None:
-    """The specification's example: names in brackets, deduplicated, those of the user left out."""
+def test_citations_are_found_once() -> None:
     messages = [
         {"role": "user", "content": "Help me refactor this code"},
         {"role": "assistant", "content": "Based on [pat-001] and [mis-002], I recommend..."},
@@ -43,8 +42,7 @@ def test_citations_of_the_assistant_are_found_each_once() -> None:
     assert sorted(extract_cited_ids(messages)) == ["mis-002", "pat-001"]
 
 
-def test_a_session_without_citations_cites_nothing() -> None:
-    """No citations, or no assistant at all: the empty list."""
+def test_no_citations_give_an_empty_list() -> None:
     asked = {"role": "user", "content": "Help me with this, as [pat-001] says"}
 
     assert extract_cited_ids([asked, *an_assistant("Sure, here is the solution...")]) == []
@@ -52,8 +50,7 @@ def test_a_session_without_citations_cites_nothing() -> None:
     assert extract_cited_ids([]) == []
 
 
-def test_citations_in_text_and_thinking_blocks_are_found() -> None:
-    """Content may be a list of blocks: text and thinking are read, tool calls are not."""
+def test_text_and_thinking_blocks_are_read() -> None:
     blocks = [
         {"type": "thinking", "thinking": "recall [mis-001]", "signature": "x"},
         {"type": "text", "text": "as in [pat-001]"},
@@ -64,7 +61,6 @@ def test_citations_in_text_and_thinking_blocks_are_found() -> None:
 
 
 def test_blocks_of_the_user_are_not_read() -> None:
-    """A tool's result and a prompt in blocks are the user's, whatever they quote."""
     blocks = [
         {"type": "text", "text": "[pat-001]"},
         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "[pat-002]"},
@@ -74,30 +70,21 @@ def test_blocks_of_the_user_are_not_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, "assistant [pat-002]", 7, {}, {"role": "assistant"}])
-def test_a_message_that_is_none_is_passed_over(odd: object) -> None:
-    """Nothing that a transcript may hold raises; the other messages are read."""
+def test_odd_messages_are_ignored(odd: object) -> None:
     assert extract_cited_ids([odd, *an_assistant("[pat-001]"), odd]) == ["pat-001"]
-
-
-@pytest.mark.parametrize("content", [None, 7, {"text": "[pat-002]"}, [None, 7, {}, {"text": None}, ["[pat-002]"]]])
-def test_content_of_an_unknown_shape_is_passed_over(content: object) -> None:
-    """Content that is neither text nor a list of blocks cites nothing."""
-    assert extract_cited_ids([{"role": "assistant", "content": content}, *an_assistant("[pat-001]")]) == ["pat-001"]
 
 
 # --- the directive ---
 
 
-def test_the_template_asks_to_cite_names_in_brackets() -> None:
-    """The injected text holds the directive of the specification, with an example in the form that is looked for."""
+def test_template_asks_to_cite_names() -> None:
     template = load_template("playbook.txt")
 
     assert "When a key point from the playbook influences your response, cite its ID in your reasoning" in template
     assert extract_cited_ids(an_assistant(template)) == ["pat-001"]
 
 
-def test_the_directive_leaves_the_entries_as_they_were() -> None:
-    """Section header and entry stand in the output as without the directive."""
+def test_directive_keeps_the_entries() -> None:
     shown = format_playbook(a_sections_dict({PATTERNS: [an_entry("pat-001", "use type hints", 3, 0)]}))
 
     assert f"\n## {PATTERNS}\n[pat-001] helpful=3 harmful=0 :: use type hints\n" in shown
@@ -114,15 +101,13 @@ def tagged(layout: Layout) -> Tagged:
 
 
 @pytest.mark.parametrize(("tag", "helpful", "harmful"), [("harmful", 3, 2), ("useful", 3, 1)])
-def test_a_tag_counts_as_a_rating_does(tagged: Tagged, tag: str, helpful: int, harmful: int) -> None:
-    """One that is known adds one, another nothing."""
+def test_tag_counts_as_a_rating(tagged: Tagged, tag: str, helpful: int, harmful: int) -> None:
     after = tagged([an_entry("pat-001", "use types", 3, 1)], [a_tag("pat-001", tag)])
 
     assert after == {"pat-001": an_entry("pat-001", "use types", helpful, harmful)}
 
 
-def test_the_same_tags_applied_twice_count_twice(layout: Layout) -> None:
-    """Each call stands for one session; the function remembers nothing."""
+def test_tags_applied_twice_count_twice(layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("pat-001", "use types"))
     tags = [a_tag("pat-001", "helpful")]
 
@@ -132,24 +117,19 @@ def test_the_same_tags_applied_twice_count_twice(layout: Layout) -> None:
 
 
 def test_tags_prune_nothing(tagged: Tagged) -> None:
-    """Votes are applied before the curator is asked; taking points out is the last step, and not this one."""
     after = tagged([an_entry("pat-001", "bad", harmful=5)], [a_tag("pat-001", "harmful")])
 
     assert after == {"pat-001": an_entry("pat-001", "bad", harmful=6)}
 
 
-def test_a_tag_for_a_point_that_is_not_there_is_reported_and_skipped(
-    tagged: Tagged, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A phantom name raises nothing and counts nowhere; stderr names it."""
+def test_tag_for_an_unknown_point_is_reported(tagged: Tagged, capsys: pytest.CaptureFixture[str]) -> None:
     after = tagged([an_entry("pat-001", "use types")], [a_tag("pat-999", "helpful"), a_tag("pat-001", "helpful")])
 
     assert after == {"pat-001": an_entry("pat-001", "use types", helpful=1)}
     assert "pat-999" in capsys.readouterr().err
 
 
-def test_an_unknown_tag_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    """A tag that is not one of the three is told on stderr; known ones are not."""
+def test_unknown_tag_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     playbook = a_flat_dict(an_entry("kpt_001"))
 
     apply_bullet_tags(playbook, [a_tag("kpt_001", tag) for tag in ("helpful", "harmful", "neutral")])
@@ -161,10 +141,7 @@ def test_an_unknown_tag_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("tags", [None, []])
-def test_no_tags_change_nothing_and_say_nothing(
-    layout: Layout, capsys: pytest.CaptureFixture[str], tags: list[Any] | None
-) -> None:
-    """Null counts as no tags."""
+def test_no_tags_change_nothing(layout: Layout, capsys: pytest.CaptureFixture[str], tags: list[Any] | None) -> None:
     playbook = a_dict(layout, an_entry("pat-001", "use types", 3, 1))
     before = copy.deepcopy(playbook)
 
@@ -172,8 +149,7 @@ def test_no_tags_change_nothing_and_say_nothing(
     assert capsys.readouterr().err == ""
 
 
-def test_things_that_are_no_tags_are_skipped_and_the_rest_counts(tagged: Tagged) -> None:
-    """Whatever a model puts into the list, the good tags in it count."""
+def test_odd_tags_are_skipped(tagged: Tagged) -> None:
     odd = [None, 7, "pat-001", [], {}, {"name": "pat-001"}, {"tag": "helpful"}, {"name": ["pat-001"], "tag": "helpful"}]
 
     after = tagged([an_entry("pat-001", "use types")], [*odd, a_tag("pat-001", "helpful"), {"name": None, "tag": []}])
@@ -181,8 +157,7 @@ def test_things_that_are_no_tags_are_skipped_and_the_rest_counts(tagged: Tagged)
     assert after == {"pat-001": an_entry("pat-001", "use types", helpful=1)}
 
 
-def test_the_playbook_given_is_the_one_that_comes_back(layout: Layout) -> None:
-    """apply_bullet_tags works in place: the dict, its list and its entries are the caller's own objects."""
+def test_tags_are_applied_in_place(layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("pat-001", "use types"))
     (entry,) = entries_of(playbook)
 

@@ -52,17 +52,13 @@ def load_entry(folder: Path, layout: Layout, raw: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("rating", "helpful", "harmful"), [("harmful", 3, 2), ("bogus", 3, 1)])
-def test_a_rating_moves_its_own_counter_by_one_and_no_other(
-    session: Session, rating: str, helpful: int, harmful: int
-) -> None:
-    """And one that nobody knows moves none."""
+def test_rating_changes_its_counter_by_one(session: Session, rating: str, helpful: int, harmful: int) -> None:
     after = session([A_POINT], {"evaluations": [{"name": "kpt_001", "rating": rating}]})
 
     assert after == {"kpt_001": an_entry("kpt_001", "use types", helpful, harmful)}
 
 
-def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
-    """A point that a session adds has 0/0 and exactly the four canonical keys."""
+def test_new_point_has_no_votes(session: Session) -> None:
     after = session([A_POINT], {"new_key_points": ["write tests first"], "evaluations": []})
 
     (new,) = (entry for entry in after.values() if entry["text"] == "write tests first")
@@ -74,8 +70,8 @@ def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
 
 
 @pytest.mark.postgres
-def test_a_file_of_mixed_shapes_loads_as_documented(folder: Path) -> None:
-    """The data contract's own example: four shapes in one file, header untouched, everything under OTHERS."""
+def test_mixed_shapes_load_as_documented(folder: Path) -> None:
+    """The data contract's own example."""
     mixed = [
         "Use type hints",
         {"name": "kpt_002", "text": "Prefer pathlib"},
@@ -108,8 +104,7 @@ def older_file(folder: Path, layout: Layout) -> dict[str, Any]:
     return content
 
 
-def test_no_entry_ever_holds_a_score_after_loading_or_saving(folder: Path, older_file: dict[str, Any]) -> None:
-    """Loaded and written entries have exactly name, text, helpful and harmful, in that order."""
+def test_no_entry_keeps_a_score(folder: Path, older_file: dict[str, Any]) -> None:
     loaded = load_playbook()
     entries = entries_of(loaded)
     save_playbook(loaded)
@@ -118,8 +113,7 @@ def test_no_entry_ever_holds_a_score_after_loading_or_saving(folder: Path, older
         assert [list(entry) for entry in found] == [CANONICAL_KEYS] * len(OLDER_SHAPES)
 
 
-def test_loading_saving_and_loading_again_gives_the_same_playbook(older_file: dict[str, Any]) -> None:
-    """A migration is stable: only last_updated differs between the first and the second load."""
+def test_migration_is_stable(older_file: dict[str, Any]) -> None:
     first = load_playbook()
     untouched = copy.deepcopy(dict(first))
     save_playbook(first)
@@ -131,8 +125,7 @@ def test_loading_saving_and_loading_again_gives_the_same_playbook(older_file: di
 
 
 @pytest.mark.parametrize("raw", OLDER_SHAPES.values(), ids=OLDER_SHAPES)
-def test_an_older_entry_in_a_dict_is_migrated_as_one_in_a_file(folder: Path, layout: Layout, raw: Any) -> None:
-    """The dict functions read the same shapes as load_playbook(), with the same outcome."""
+def test_dicts_are_migrated_like_files(folder: Path, layout: Layout, raw: Any) -> None:
     from_file = load_entry(folder, layout, raw)
 
     (in_dict,) = entries_of(apply_bullet_tags(a_dict(layout, raw, section=OTHERS), []))
@@ -140,8 +133,7 @@ def test_an_older_entry_in_a_dict_is_migrated_as_one_in_a_file(folder: Path, lay
     assert in_dict == from_file
 
 
-def test_load_playbook_without_any_file_is_the_empty_playbook(folder: Path) -> None:
-    """No file, no database: version 1.0, no last_updated, five empty sections; nothing is written into the project."""
+def test_no_file_gives_the_empty_playbook(folder: Path) -> None:
     assert load_playbook() == a_sections_dict({})
     assert list((folder / ".claude").iterdir()) == []
 
@@ -149,8 +141,7 @@ def test_load_playbook_without_any_file_is_the_empty_playbook(folder: Path) -> N
 # --- the prompt's text ---
 
 
-def test_the_prompt_shows_each_point_with_its_counts(layout: Layout) -> None:
-    """One line a point, `[name] helpful=N harmful=N :: text`, joined by line breaks, inside the template."""
+def test_prompt_has_each_point_with_counts(layout: Layout) -> None:
     playbook = a_dict(layout, an_entry("kpt_001", "use type hints", 5, 1), an_entry("kpt_002", "prefer pathlib"))
 
     shown = format_playbook(playbook)
@@ -160,8 +151,7 @@ def test_the_prompt_shows_each_point_with_its_counts(layout: Layout) -> None:
     assert shown == load_template("playbook.txt").replace("{key_points}", header + block)
 
 
-def test_the_template_explains_the_counts() -> None:
-    """It says what helpful and harmful counts mean, asks to weigh their ratio, and has the placeholder once."""
+def test_template_explains_the_counts() -> None:
     template = load_template("playbook.txt").lower()
 
     assert "helpful" in template

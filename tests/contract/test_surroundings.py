@@ -19,8 +19,7 @@ from tests.builders import a_flat_dict, an_entry
 # --- places ---
 
 
-def test_the_project_is_the_folder_that_the_variable_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """CLAUDE_PROJECT_DIR, else the home folder; heard at each call."""
+def test_variable_names_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "some project"))
     named = get_project_dir()
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
@@ -29,8 +28,7 @@ def test_the_project_is_the_folder_that_the_variable_names(monkeypatch: pytest.M
     assert get_project_dir() == Path.home()
 
 
-def test_the_folder_of_the_user_is_claude_codes(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`~/.claude`, or what CLAUDE_CONFIG_DIR names."""
+def test_user_folder_is_claude_codes(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     usual = get_user_claude_dir()
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
 
@@ -44,13 +42,11 @@ def test_the_folder_of_the_user_is_claude_codes(home: Path, monkeypatch: pytest.
 UPDATES = ["playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop"]
 
 
-def test_all_updates_are_on_where_no_file_says_otherwise(folder: Path) -> None:
-    """The three settings default to true."""
+def test_all_updates_are_on_by_default(folder: Path) -> None:
     assert load_settings() == dict.fromkeys(UPDATES, True)
 
 
-def test_what_a_settings_file_says_wins_and_later_files_win_over_earlier_ones(home: Path, folder: Path) -> None:
-    """The user's settings, then the project's, then the project's local ones; other keys come along."""
+def test_later_settings_files_win(home: Path, folder: Path) -> None:
     (home / ".claude" / "settings.json").write_text(
         json.dumps({"playbook_update_on_exit": False, "playbook_update_on_clear": False, "model": "opus"})
     )
@@ -67,10 +63,9 @@ def test_what_a_settings_file_says_wins_and_later_files_win_over_earlier_ones(ho
 
 
 @pytest.mark.parametrize("broken", [b"{", b"", b"\xff\xfe", b"[" * 100_000])
-def test_a_settings_file_that_cannot_be_read_is_reported_and_passed_over(
+def test_broken_settings_file_is_reported(
     home: Path, folder: Path, capsys: pytest.CaptureFixture[str], broken: bytes
 ) -> None:
-    """The other files still count, and stderr names the broken one."""
     path = home / ".claude" / "settings.json"
     path.write_bytes(broken)
     (folder / ".claude" / "settings.json").write_text(json.dumps({"playbook_update_on_exit": False}))
@@ -81,24 +76,15 @@ def test_a_settings_file_that_cannot_be_read_is_reported_and_passed_over(
     assert str(path) in capsys.readouterr().err
 
 
-def test_settings_that_are_no_object_are_passed_over(home: Path, folder: Path) -> None:
-    """A list or a number sets nothing."""
-    (home / ".claude" / "settings.json").write_text("[1, 2]")
-
-    assert load_settings() == dict.fromkeys(UPDATES, True)
-
-
 # --- load_template ---
 
 
-def test_a_template_ships_with_the_package(home: Path) -> None:
-    """Without a file of the user's, the built-in one is there."""
+def test_package_has_a_template(home: Path) -> None:
     assert not (home / ".claude" / "prompts").exists()
     assert "{key_points}" in load_template("playbook.txt")
 
 
-def test_a_file_of_the_user_wins(home: Path, plain_template: None) -> None:
-    """The file of that name in ~/.claude/prompts/ stands in the built-in one's place, and is what is injected."""
+def test_users_template_wins(home: Path, plain_template: None) -> None:
     (home / ".claude" / "prompts" / "mine.txt").write_text("läuft {x}\n", encoding="utf-8")
 
     assert load_template("playbook.txt") == "<{key_points}>"
@@ -106,23 +92,20 @@ def test_a_file_of_the_user_wins(home: Path, plain_template: None) -> None:
     assert format_playbook(a_flat_dict(an_entry("kpt_001", "one"))) == "<[kpt_001] helpful=0 harmful=0 :: one>"
 
 
-def test_an_unknown_template_is_an_error_that_names_it() -> None:
-    """A name that neither the user nor the package has."""
+def test_unknown_template_is_an_error() -> None:
     with pytest.raises(SettingError, match="no_such"):
         load_template("no_such.txt")
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "sub/playbook.txt", "/etc/hostname", "..", "."])
-def test_a_path_is_no_name_of_a_template(home: Path, plain_template: None, path: str) -> None:
-    """Nothing outside the folder of prompts is read."""
+def test_path_is_no_template_name(home: Path, plain_template: None, path: str) -> None:
     (home / ".claude" / "secret.txt").write_text("secret")
 
     with pytest.raises(SettingError):
         load_template(path)
 
 
-def test_a_template_of_the_user_without_the_placeholder_is_an_error(home: Path, plain_template: None) -> None:
-    """Points must not vanish in silence; the message names the file. An empty playbook needs no template."""
+def test_template_without_placeholder_is_an_error(home: Path, plain_template: None) -> None:
     path = home / ".claude" / "prompts" / "playbook.txt"
     path.write_text("no place for points")
 

@@ -43,8 +43,7 @@ ASSISTANT = {"role": "assistant", "content": "Following [pat-001], done."}
 SPOKEN = (a_line("user", "first prompt", promptSource="user"), a_line("assistant", a_text(ASSISTANT["content"])))
 
 
-def test_a_transcript_is_what_user_and_assistant_said(transcript: Callable[..., Path]) -> None:
-    """Typed prompts are strings, answers are blocks; both come back as `{"role", "content"}` with text, in order."""
+def test_transcript_has_user_and_assistant(transcript: Callable[..., Path]) -> None:
     path = transcript(*SPOKEN, a_line("user", a_text("second prompt")))
 
     expected = [USER, ASSISTANT, {"role": "user", "content": "second prompt"}]
@@ -52,8 +51,7 @@ def test_a_transcript_is_what_user_and_assistant_said(transcript: Callable[..., 
     assert extract_cited_ids(load_transcript(path)) == ["pat-001"]
 
 
-def test_several_texts_of_one_line_are_joined_and_other_blocks_left_out(transcript: Callable[..., Path]) -> None:
-    """Text blocks make the content; tool calls, their results and thinking are not in it."""
+def test_text_blocks_are_joined(transcript: Callable[..., Path]) -> None:
     blocks = [
         {"type": "thinking", "thinking": "hidden", "signature": "x"},
         {"type": "text", "text": "Running."},
@@ -121,18 +119,16 @@ NOBODY_SAID = {
 
 
 @pytest.mark.parametrize("line", NOBODY_SAID.values(), ids=NOBODY_SAID)
-def test_what_nobody_said_is_left_out(
+def test_other_lines_are_left_out(
     transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
-    """Only lines of user and assistant that hold speech count; nothing is reported of sound lines of other kinds."""
     path = transcript(SPOKEN[0], line, SPOKEN[1])
 
     assert load_transcript(path) == [USER, ASSISTANT]
     assert capsys.readouterr().err == ""
 
 
-def test_speech_that_only_mentions_an_echo_stays(transcript: Callable[..., Path]) -> None:
-    """A prompt that quotes a command's echo is speech."""
+def test_quoted_echo_is_speech(transcript: Callable[..., Path]) -> None:
     said = "What does <command-name>/compact</command-name> mean?"
 
     assert load_transcript(transcript(a_line("user", said))) == [{"role": "user", "content": said}]
@@ -151,10 +147,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("line", BROKEN.values(), ids=BROKEN)
-def test_broken_lines_are_skipped_and_counted(
+def test_broken_lines_are_counted(
     transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
-    """A line that is no JSON object spoils no other; stderr says how many there were, and where."""
     path = transcript(line, SPOKEN[0], line, SPOKEN[1])
 
     assert load_transcript(path) == [USER, ASSISTANT]
@@ -163,10 +158,7 @@ def test_broken_lines_are_skipped_and_counted(
     assert "2 broken lines" in told
 
 
-def test_a_half_written_last_line_is_skipped_and_counted(
-    transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The client may still be writing; a last line that is whole but for its newline is read."""
+def test_half_written_last_line_is_skipped(transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     whole = load_transcript(transcript(SPOKEN[0], half=SPOKEN[1]))
     silence = capsys.readouterr().err
     cut = load_transcript(transcript(*SPOKEN, half=SPOKEN[0][: len(SPOKEN[0]) // 2]))
@@ -176,33 +168,13 @@ def test_a_half_written_last_line_is_skipped_and_counted(
     assert "1 broken line" in capsys.readouterr().err
 
 
-def test_a_line_cut_inside_a_character_is_a_broken_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A write that stopped in the middle of a UTF-8 sequence raises nothing."""
-    half = json.dumps({"type": "user", "message": {"role": "user", "content": "ä"}}, ensure_ascii=False).encode()
-    path = tmp_path / "session.jsonl"
-    path.write_bytes("\n".join(SPOKEN).encode() + b"\n" + half[: half.index("ä".encode()) + 1])
-
-    assert load_transcript(path) == [USER, ASSISTANT]
-    assert "1 broken line" in capsys.readouterr().err
-
-
-def test_separators_inside_a_text_do_not_end_a_line(transcript: Callable[..., Path]) -> None:
-    """Only a newline ends a line of JSONL; U+2028 and U+0085 inside a text are part of it."""
+def test_unicode_separators_end_no_line(transcript: Callable[..., Path]) -> None:
     said = "one\u2028two\x85three"
     line = json.dumps({"type": "user", "message": {"role": "user", "content": said}}, ensure_ascii=False)
 
     assert load_transcript(transcript(line)) == [{"role": "user", "content": said}]
 
 
-def test_an_empty_transcript_holds_no_messages(
-    transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A session that was just begun."""
-    assert load_transcript(transcript()) == []
-    assert capsys.readouterr().err == ""
-
-
-def test_a_transcript_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """No empty default in its place: the program must know that it learned from nothing."""
+def test_missing_transcript_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load_transcript(tmp_path / "none.jsonl")

@@ -25,8 +25,6 @@ Start = Callable[..., PromptCache]
 POINTS = [
     a_key_point(f"pat-{n:03}", text=f"advice {n} that is so long " + "that it matters " * 5) for n in range(1, 31)
 ]
-OLD_REFLECTOR = "Judge. " * 700 + "{playbook} {cited_ids} {transcript}"
-OLD_CURATOR = "Decide. " * 700 + "{playbook} {room} {candidates} {analysis}"
 
 
 @pytest.fixture
@@ -74,10 +72,9 @@ def curated(
 
 
 @pytest.mark.parametrize("ask", [reflected, curated])
-def test_a_second_call_reads_instructions_and_points_from_the_cache(
+def test_second_call_reads_instructions_and_points_from_cache(
     cached: Start, model: AnthropicModel, ask: Callable[..., Any]
 ) -> None:
-    """Two chunks of a session, or two sessions: votes, candidates and what was said don't change what comes first."""
     cache = cached()
     ask(model, "first")
     voted = [replace(point, helpful=point.helpful + 1) for point in POINTS]
@@ -92,10 +89,9 @@ def test_a_second_call_reads_instructions_and_points_from_the_cache(
 
 
 @pytest.mark.parametrize("ask", [reflected, curated])
-def test_another_playbook_reads_the_instructions_all_the_same(
+def test_other_playbook_reads_instructions_from_cache(
     cached: Start, model: AnthropicModel, ask: Callable[..., Any]
 ) -> None:
-    """A lesson that was added, or another project: only the points are written anew."""
     cache = cached()
     ask(model, "first")
 
@@ -106,23 +102,7 @@ def test_another_playbook_reads_the_instructions_all_the_same(
     assert 0 < second.cache_creation_input_tokens < first.cache_creation_input_tokens
 
 
-@pytest.mark.parametrize(("ask", "template"), [(reflected, OLD_REFLECTOR), (curated, OLD_CURATOR)])
-def test_a_template_whose_points_have_counters_is_cached_up_to_them(
-    cached: Start, model: AnthropicModel, ask: Callable[..., Any], template: str
-) -> None:
-    """What a vote changes isn't worth a mark."""
-    cache = cached()
-    ask(model, "first", POINTS, template)
-
-    ask(model, "second", POINTS, template)
-
-    first, second = cache.usages
-    assert second.cache_read_input_tokens == first.cache_creation_input_tokens
-    assert first.cache_creation_input_tokens < first.input_tokens + len(template) // 4
-
-
-def test_the_parts_of_an_answer_read_the_question_from_the_cache(cached: Start, model: AnthropicModel) -> None:
-    """The second part reads what the first one wrote, the third the transcript too."""
+def test_parts_of_an_answer_read_the_question_from_cache(cached: Start, model: AnthropicModel) -> None:
     transcript = "[user]\n" + "what was said " * 1000
 
     def answer(request: Request) -> Answer | str:
@@ -139,19 +119,3 @@ def test_the_parts_of_an_answer_read_the_question_from_the_cache(cached: Start, 
     assert second.cache_read_input_tokens == first.cache_creation_input_tokens
     assert second.cache_creation_input_tokens > len(transcript) // 4
     assert third.cache_read_input_tokens > second.cache_read_input_tokens + len(transcript) // 4
-
-
-def test_what_the_cache_wrote_and_read_is_paid_for_as_such(cached: Start, model: AnthropicModel) -> None:
-    """Writing costs a quarter more than input, reading a tenth of it; only what was written counts as input."""
-    cache = cached()
-
-    replies = [exchange.reply for text in ("first", "second") for exchange in reflected(model, text).exchanges]
-
-    for usage, reply in zip(cache.usages, replies, strict=True):
-        assert reply
-        fresh, written, read = (
-            usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens,
-        )  # fmt: skip
-        assert (reply.usage.input_tokens, reply.usage.cached_tokens) == (fresh + written, read)
-        cost = (fresh * 2 + written * 2.5 + read * 0.2 + usage.output_tokens * 10) / 1e6
-        assert reply.usage.cost_usd == pytest.approx(cost)

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.errors import AccountError, ModelError, NoModelError
+from playbook_db.errors import AccountError, ModelError
 from playbook_db.llm.claude_cli import ClaudeCli
-from playbook_db.llm.model import Prompt
 from tests.llm.conftest import a_prompt, soon
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -57,8 +56,8 @@ def telling(fake: Fake) -> Callable[..., Any]:
     return ask
 
 
-def test_the_client_is_started_with_nothing_but_the_question(telling: Callable[..., Any]) -> None:
-    """No hooks, no tools, no servers, no session kept; the prompt isn't among the arguments."""
+def test_client_gets_nothing_but_the_question(telling: Callable[..., Any]) -> None:
+    """The client has no hooks, tools or servers, and keeps no session."""
     assert telling("sys.argv[1:]", schema={"type": "object"}) == [
         "-p",
         *("--output-format", "json", "--verbose"),
@@ -73,8 +72,7 @@ def test_the_client_is_started_with_nothing_but_the_question(telling: Callable[.
     assert "--json-schema" not in telling("sys.argv")
 
 
-def test_the_client_sits_in_an_empty_folder_of_its_own(telling: Callable[..., Any], tmp_path: Path) -> None:
-    """No project's settings or memory, and the folder is gone afterwards."""
+def test_client_runs_in_an_empty_folder(telling: Callable[..., Any], tmp_path: Path) -> None:
     where, found = telling("[os.getcwd(), os.listdir()]")
 
     assert found == []
@@ -82,15 +80,13 @@ def test_the_client_sits_in_an_empty_folder_of_its_own(telling: Callable[..., An
     assert where != str(tmp_path)
 
 
-def test_our_hooks_are_told_to_keep_still(telling: Callable[..., Any]) -> None:
-    """The second belt; and the client's own attempts are few."""
+def test_our_hooks_keep_still(telling: Callable[..., Any]) -> None:
     names = ("PLAYBOOK_DISABLE", "CLAUDE_CODE_MAX_RETRIES", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
 
     assert telling(f"[os.environ[name] for name in {names}]") == ["1", "2", "50"]
 
 
-def test_the_model_is_the_one_that_was_named(telling: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """AGENTIC_CONTEXT_MODEL before ANTHROPIC_MODEL; else the client's own idea of a Sonnet."""
+def test_named_model_is_used(telling: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_MODEL", "b")
     assert telling("sys.argv[sys.argv.index('--model') + 1]") == "b"
     monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", "a")
@@ -98,16 +94,15 @@ def test_the_model_is_the_one_that_was_named(telling: Callable[..., Any], monkey
 
 
 @pytest.mark.parametrize("text", ["/compact now", "!ls", "# remember", "", "\n/clear"])
-def test_the_first_line_is_never_the_prompts(telling: Callable[..., Any], text: str) -> None:
-    """What begins with / would be a command."""
+def test_first_line_is_never_the_prompts(telling: Callable[..., Any], text: str) -> None:
+    """Otherwise a text that begins with / would be a command."""
     said = telling("said", blocks=(text, " case"))
 
     assert said.startswith("What follows")
     assert said.endswith(f"{text} case")
 
 
-def test_an_at_pulls_no_file_in_and_comes_back_as_it_was(fake: Fake) -> None:
-    """It is broken up on the way there, and mended in the text and in what is structured."""
+def test_at_signs_read_no_file(fake: Fake) -> None:
     model = fake(
         "said = sys.stdin.read(); assert '@/' not in said and '@pytest' not in said",
         f"say({{**{RESULT!r}, 'result': said, 'structured_output': {{'list': [said]}}}})",
@@ -119,13 +114,11 @@ def test_an_at_pulls_no_file_in_and_comes_back_as_it_was(fake: Fake) -> None:
     assert reply.structured == {"list": [reply.text]}
 
 
-def test_a_huge_prompt_arrives_whole(telling: Callable[..., Any]) -> None:
-    """Far more than arguments or a pipe hold, in any alphabet."""
+def test_huge_prompt_arrives_whole(telling: Callable[..., Any]) -> None:
     assert telling("len(said)", blocks=("é" * 2_000_000,)) > 2_000_000
 
 
-def test_an_object_that_did_not_follow_the_schema_is_taken_where_the_client_gave_up(fake: Fake) -> None:
-    """The last one; where there was none, the client's reason is told and not all that it printed."""
+def test_object_against_the_schema_is_taken_if_client_gave_up(fake: Fake) -> None:
     result = {"type": "result", "subtype": "error_max_structured_output_retries", "is_error": True}
     result["errors"] = ["Failed to provide valid structured output"]
     calls = [{"type": "tool_use", "name": "StructuredOutput", "input": {"a": number}} for number in (1, 2)]
@@ -137,7 +130,6 @@ def test_an_object_that_did_not_follow_the_schema_is_taken_where_the_client_gave
 
 
 def test_tokens_cost_and_model_are_read(fake: Fake) -> None:
-    """As the client tells them."""
     reply = fake(f"say({RESULT!r})").ask(a_prompt(), deadline=soon())
 
     assert (reply.text, reply.structured, reply.is_cut, reply.model) == ("yes", None, False, "claude-sonnet-5-5")
@@ -148,8 +140,7 @@ def test_tokens_cost_and_model_are_read(fake: Fake) -> None:
 @pytest.mark.parametrize(
     "odd", [{"usage": None, "modelUsage": None, "total_cost_usd": None}, {"usage": {"input_tokens": "?"}}]
 )
-def test_what_is_not_told_is_unknown(fake: Fake, odd: dict[str, Any]) -> None:
-    """Another version of the client may tell less."""
+def test_missing_usage_is_unknown(fake: Fake, odd: dict[str, Any]) -> None:
     reply = fake(f"say({ {**RESULT, **odd}!r})").ask(a_prompt(), deadline=soon())
 
     assert (reply.text, reply.usage.input_tokens) == ("yes", 0)
@@ -160,15 +151,13 @@ def message(text: str, model: str = "m") -> dict[str, Any]:
     return {"type": "assistant", "message": {"model": model, "content": [{"type": "text", "text": text}]}}
 
 
-def test_what_the_model_said_in_several_pieces_is_joined(fake: Fake) -> None:
-    """The client lets it go on after a cut, and calls the last piece the result."""
+def test_pieces_of_an_answer_are_joined(fake: Fake) -> None:
     entries = [{"type": "system"}, message('{"a": "on'), {"type": "user"}, message('e"}'), {**RESULT, "result": 'e"}'}]
 
     assert fake(f"say({entries!r})").ask(a_prompt(), deadline=soon()).text == '{"a": "one"}'
 
 
-def test_a_client_that_gives_up_going_on_tells_of_a_cut(fake: Fake) -> None:
-    """What was said until then counts; the client's own words don't."""
+def test_client_that_gives_up_reports_a_cut(fake: Fake) -> None:
     told = "API Error: Claude's response exceeded the 50 output token maximum."
     entries = [message('{"a": '), message(told, "<synthetic>"), {**RESULT, "is_error": True, "result": told}]
 
@@ -194,8 +183,7 @@ def test_a_client_that_gives_up_going_on_tells_of_a_cut(fake: Fake) -> None:
         ("", False),
     ],
 )
-def test_a_failure_is_told_by_the_exit_code_and_the_flag(fake: Fake, lines: str, is_lasting: bool) -> None:
-    """Not by `subtype`, which says success of failures too."""
+def test_failure_is_the_exit_code_or_the_flag(fake: Fake, lines: str, is_lasting: bool) -> None:
     with pytest.raises(ModelError, match="Claude Code gave no answer") as raised:
         fake(lines).ask(a_prompt(), deadline=soon())
 
@@ -218,10 +206,9 @@ def test_a_failure_is_told_by_the_exit_code_and_the_flag(fake: Fake, lines: str,
         (None, "something else", False),
     ],
 )
-def test_the_state_of_the_account_is_told_from_a_fault_of_the_question(
+def test_account_errors_differ_from_request_errors(
     fake: Fake, status: int | None, text: str, is_of_account: bool
 ) -> None:
-    """In the words of client 2.1.329."""
     told = {**RESULT, "is_error": True, "api_error_status": status, "result": text}
 
     with pytest.raises(ModelError) as raised:
@@ -230,8 +217,7 @@ def test_the_state_of_the_account_is_told_from_a_fault_of_the_question(
     assert isinstance(raised.value, AccountError) == is_of_account
 
 
-def test_a_refusal_is_a_reply_that_says_so(fake: Fake) -> None:
-    """The client calls it an error (2.1.329); what it cost is kept all the same."""
+def test_refusal_is_a_reply(fake: Fake) -> None:
     told = {**RESULT, "is_error": True, "stop_reason": "refusal", "result": "Sonnet's safeguards flagged this message"}
 
     reply = fake(f"say({told!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
@@ -240,8 +226,7 @@ def test_a_refusal_is_a_reply_that_says_so(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize("reads", ["sys.stdin.read()", "pass"])
-def test_a_client_that_hangs_is_killed_with_all_that_it_started(fake: Fake, tmp_path: Path, reads: str) -> None:
-    """At the deadline, whether it read its prompt or not: none of them comes to its own end."""
+def test_hanging_client_is_killed_with_its_children(fake: Fake, tmp_path: Path, reads: str) -> None:
     note, outlived = tmp_path / "pid", tmp_path / "outlived"
     model = fake(
         reads,
@@ -260,20 +245,6 @@ def test_a_client_that_hangs_is_killed_with_all_that_it_started(fake: Fake, tmp_
     assert not _is_running(int(note.read_text()))
 
 
-def test_a_deadline_that_is_over_starts_nothing(fake: Fake, tmp_path: Path) -> None:
-    """Not even the client."""
-    with pytest.raises(ModelError, match="The deadline passed before"):
-        fake(f"open({str(tmp_path / 'started')!r}, 'w')").ask(a_prompt(), deadline=soon(-1))
-
-    assert not (tmp_path / "started").exists()
-
-
-def test_a_client_that_is_not_there_is_no_model(tmp_path: Path) -> None:
-    """It may have been removed since it was found."""
-    with pytest.raises(NoModelError, match="can't be started"):
-        ClaudeCli(str(tmp_path / "gone")).ask(Prompt("", ("x",), None, 1), deadline=soon())
-
-
 def _is_running(pid: int) -> bool:
     for _ in range(50):  # whoever inherits it may take a moment to bury it
         state = subprocess.run(["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
@@ -281,10 +252,3 @@ def _is_running(pid: int) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def test_a_client_that_is_slow_to_read_gets_the_whole_question(fake: Fake) -> None:
-    """However often it is looked meanwhile."""
-    model = fake(f"time.sleep(1); said = sys.stdin.read(); say({{**{RESULT!r}, 'result': str(said.count('y'))}})")
-
-    assert model.ask(a_prompt(blocks=("The rules. ", "y" * 10**6)), deadline=soon()).text == str(10**6)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.errors import ModelError, SettingError
+from playbook_db.errors import ModelError
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.curator import Candidates, Curation, curate
 from playbook_db.llm.marks import ShownPlaybook
@@ -53,8 +53,7 @@ def cut(operations: list[Any]) -> Answer:
     )
 
 
-def test_the_curator_sees_counters_candidates_and_analysis(scripted: Start, ask: Ask) -> None:
-    """And says what it does and why."""
+def test_curator_sees_counters_candidates_and_analysis(scripted: Start, ask: Ask) -> None:
     api = scripted(json.dumps({"reasoning": "so", "operations": [ADD]}))
 
     curation = ask()
@@ -68,8 +67,7 @@ def test_the_curator_sees_counters_candidates_and_analysis(scripted: Start, ask:
     assert [kind["properties"]["type"]["enum"] for kind in kinds] == [["ADD"], ["UPDATE"], ["MERGE"], ["DELETE"]]
 
 
-def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
-    """An empty playbook, no candidates, no analysis."""
+def test_missing_parts_are_named(scripted: Start, ask: Ask) -> None:
     api = scripted('{"reasoning": "", "operations": []}')
 
     assert ask(playbook=ShownPlaybook(""), candidates=Candidates(), reflection=Reflection("")).operations == []
@@ -89,7 +87,6 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     ],
 )
 def test_odd_operations_are_left_to_the_rules(scripted: Start, ask: Ask, said: str, operations: list[Any]) -> None:
-    """What is no list is none; what is in a list stays as it is, however much it is."""
     api = scripted(said)
 
     assert ask().operations == operations
@@ -100,8 +97,7 @@ LESSON = {"kind": "worked", "text": "Run `make x`", "cause": "", "fix": "", "app
 VOTE = {"name": "pat-001", "tag": "harmful", "rationale": "it broke", "ignored": False, "evidence": ['say "no"']}
 
 
-def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -> None:
-    """Lessons and tags with their evidence, what the points' marks are, and which points a lesson resembles."""
+def test_curator_gets_lessons_tags_and_evidence(scripted: Start, ask: Ask) -> None:
     api = scripted('{"reasoning": "", "operations": []}')
 
     ask(
@@ -122,32 +118,6 @@ def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -
         assert told in said
 
 
-def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scripted: Start, ask: Ask) -> None:
-    """As those that were written before there were lessons; nothing is added where there are none."""
-    api = scripted('{"reasoning": "", "operations": []}')
-
-    ask(template="Mine: {analysis}", reflection=Reflection("", [VOTE], [LESSON]))
-    ask(template="Mine: {analysis} {room}")
-
-    with_lessons, without = (request.said for request in api.messages())
-    assert '"text": "Run `make x`"' in with_lessons
-    assert '"rationale": "it broke"' in with_lessons
-    assert without.split("\n") == [
-        "Mine: ",
-        "the database was old the playbook has no limit; a session's start shows its best points.",
-    ]
-
-
-def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scripted: Start, ask: Ask) -> None:
-    """The lessons first: a reply before this one may have been hostile."""
-    api = scripted('{"reasoning": "", "operations": []}')
-
-    ask(reflection=Reflection("", [VOTE] * 5000, [LESSON]))
-
-    assert '"text": "Run `make x`"' in api.messages()[0].said
-    assert len(api.messages()[0].said) < 150_000
-
-
 @pytest.mark.parametrize(
     ("given", "apart"),
     [
@@ -158,15 +128,13 @@ def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scr
         ("pat-001", []),
     ],
 )
-def test_only_what_was_offered_stays_apart(scripted: Start, ask: Ask, given: Any, apart: list[Any]) -> None:
-    """In either order, each pair once."""
+def test_only_offered_pairs_stay_apart(scripted: Start, ask: Ask, given: Any, apart: list[Any]) -> None:
     scripted(json.dumps({"reasoning": "so", "apart": given, "operations": []}))
 
     assert ask().apart == apart
 
 
-def test_a_lesson_that_was_added_may_stay_apart_from_a_point(scripted: Start, ask: Ask) -> None:
-    """The operation that quotes the lesson's evidence adds it. Points that weren't offered don't count."""
+def test_added_lesson_may_stay_apart(scripted: Start, ask: Ask) -> None:
     added = {**ADD, "evidence": ["x 1"]}
     apart = [["lesson 1", "pat-002"], ["pat-003", "lesson 1"], ["lesson 1", "pat-009"], ["lesson 2", "pat-002"]]
     scripted(json.dumps({"reasoning": "so", "apart": apart, "operations": [added, {**ADD, "evidence": ["y"]}, 7]}))
@@ -176,8 +144,7 @@ def test_a_lesson_that_was_added_may_stay_apart_from_a_point(scripted: Start, as
     assert curation.new_apart == [("use {braces}", "pat-002"), ("use {braces}", "pat-003")]
 
 
-def test_each_operation_is_asked_for_its_evidence_and_sections_are_the_five(scripted: Start, ask: Ask) -> None:
-    """What comes is cut to a few quotes; an operation without any is as good."""
+def test_schema_asks_for_evidence_and_the_five_sections(scripted: Start, ask: Ask) -> None:
     quoted = {**ADD, "evidence": ["q", 1, None, "", *"abcdefg"]}
     api = scripted(json.dumps({"reasoning": "so", "operations": [quoted, {**ADD, "text": "b"}]}))
 
@@ -188,8 +155,7 @@ def test_each_operation_is_asked_for_its_evidence_and_sections_are_the_five(scri
     assert kinds[0]["properties"]["section"]["enum"] == list(SECTION_SLUGS)
 
 
-def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
-    """Complete operations stay, the half one doesn't, one that comes twice counts once."""
+def test_cut_off_answer_goes_on(scripted: Start, ask: Ask) -> None:
     api = scripted(cut(adds(1, 3)), json.dumps({"reasoning": "more", "operations": adds(3, 5)}))
 
     curation = ask()
@@ -199,7 +165,6 @@ def test_an_answer_that_is_cut_off_goes_on(scripted: Start, ask: Ask) -> None:
 
 
 def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
-    """Nobody is asked for an eleventh, which would be skipped."""
     api = scripted(cut(adds(1, 10)))
 
     assert ask().operations == adds(1, 10)
@@ -207,24 +172,7 @@ def test_ten_operations_are_enough(scripted: Start, ask: Ask) -> None:
 
 
 def test_no_json_twice_is_an_error(scripted: Start, ask: Ask) -> None:
-    """Not an empty batch: the analysis would be lost."""
     scripted("I'd leave it.")
 
     with pytest.raises(ModelError):
         ask()
-
-
-def test_where_it_must_answer_an_empty_object_is_no_answer(scripted: Start, ask: Ask) -> None:
-    """What the session taught would be lost; no operations at all are an answer."""
-    api = scripted("{}", '{"operations": []}', "{}")
-
-    assert ask(must_answer=True).operations == []
-    assert len(api.messages()) == 2
-    with pytest.raises(ModelError):
-        ask(must_answer=True)
-
-
-def test_a_template_must_have_a_place_for_the_analysis(ask: Ask) -> None:
-    """The error names the file."""
-    with pytest.raises(SettingError, match=r"curator.txt lacks \{analysis\}"):
-        ask(template="Mine {playbook}")

@@ -42,14 +42,12 @@ prose = st.text(st.characters(blacklist_characters="{}`"))
         '[{"a": 1}]',
     ],
 )
-def test_the_object_is_found_wherever_it_stands(text: str) -> None:
-    """Json fence before any fence before balanced braces; what doesn't parse to an object is passed over."""
+def test_object_is_found_anywhere(text: str) -> None:
     assert find_object(text) == {"a": 1}
 
 
 @pytest.mark.parametrize("inner", ["}", "{", '"', "\\", '\\"}', "```", '```json\n{"b": 2}\n```', "\n", "\u2028"])
-def test_braces_quotes_and_fences_inside_a_string_are_text(inner: str) -> None:
-    """The object ends where JSON says so."""
+def test_braces_and_quotes_in_strings_are_text(inner: str) -> None:
     wanted = {"analysis": f"before {inner} after", "list": [{"x": inner}]}
 
     assert find_object(f"So:\n{json.dumps(wanted)}\nDone.") == wanted
@@ -65,26 +63,22 @@ def test_braces_quotes_and_fences_inside_a_string_are_text(inner: str) -> None:
         '```json\n{"b": 1}\n```\n{"analysis": ", ]"}',
     ],
 )
-def test_the_first_object_with_a_known_key_wins(text: str) -> None:
-    """Even inside another object."""
+def test_first_object_with_a_known_key_wins(text: str) -> None:
     assert find_object(text, ["analysis"]) == {"analysis": ", ]"}
 
 
-def test_an_object_without_a_known_key_is_found_if_there_is_no_better() -> None:
-    """The first of them."""
+def test_object_without_known_keys_is_a_last_resort() -> None:
     assert find_object('{"a": 1} {"b": 2}', ["analysis"]) == {"a": 1}
 
 
-def test_a_line_break_inside_a_string_is_forgiven() -> None:
-    """JSON forbids it, models write it."""
+def test_line_break_in_a_string_is_allowed() -> None:
     assert find_object('{"a": "one\ntwo\tthree"}') == {"a": "one\ntwo\tthree"}
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "no json", "[1, 2]", "7", "null", "{", "}", "{'a': 1}", '{"a": }', "```json\n```"]
 )
-def test_where_there_is_no_object_there_is_none(text: str) -> None:
-    """A list, a number, text, or JSON that doesn't parse."""
+def test_no_object_gives_none(text: str) -> None:
     assert find_object(text) is None
 
 
@@ -101,20 +95,13 @@ def test_where_there_is_no_object_there_is_none(text: str) -> None:
     ids=["comma", "quotes", "python"],
 )
 def test_broken_json_is_repaired(text: str, wanted: dict[str, Any]) -> None:
-    """If no other way finds an object with a known key."""
     assert read_object(_reply(text), ["a", "l"]) == (wanted, True)
 
 
 @pytest.mark.parametrize("is_cut", [True, False])
 @pytest.mark.parametrize("text", ['{"a": "one", "l": [1, 2', '```json\n{"a": "one", "l": [1, {"x": "'])
-def test_a_reply_that_broke_off_is_not_repaired(text: str, is_cut: bool) -> None:
-    """Whether the model's server says that it was cut off or not."""
+def test_cut_off_reply_is_not_repaired(text: str, is_cut: bool) -> None:
     assert read_object(_reply(text, is_cut=is_cut), ["a", "l"]) == ({"a": "one", "l": [1]}, False)
-
-
-def test_broken_json_of_a_reply_that_was_cut_is_not_repaired() -> None:
-    """Nobody knows what is missing."""
-    assert read_object(_reply('{"a": "one",} and', is_cut=True), ["a"]) == ({}, False)
 
 
 def _reply(text: str, *, is_cut: bool = False) -> Reply:
@@ -122,14 +109,12 @@ def _reply(text: str, *, is_cut: bool = False) -> Reply:
 
 
 @given(wanted=objects, before=prose, after=prose)
-def test_an_object_between_words_is_found(wanted: dict[str, Any], before: str, after: str) -> None:
-    """Whatever it holds, braces and fences in its strings included."""
+def test_object_between_words_is_found(wanted: dict[str, Any], before: str, after: str) -> None:
     assert find_object(f"{before}{json.dumps(wanted)}{after}") == wanted
 
 
 @given(st.text('{}[]",:\\`json 1\n', max_size=80))
 def test_no_reply_raises(text: str) -> None:
-    """What comes back is an object or nothing."""
     found, _ = read_object(_reply(text), ["1", "json"])
 
     assert found is None or isinstance(found, dict)
@@ -141,10 +126,9 @@ def test_no_reply_raises(text: str) -> None:
     list_first=st.booleans(),
     data=st.data(),
 )
-def test_of_an_object_that_breaks_off_exactly_the_complete_items_are_found(
+def test_complete_items_of_a_cut_off_object_are_found(
     text: str, items: list[dict[str, Any]], list_first: bool, data: st.DataObject
 ) -> None:
-    """Wherever it breaks off: never half an item, never half a text, and none that was complete is lost."""
     entries: list[tuple[str, Any]] = [("text", text), ("list", items)]
     whole = json.dumps(dict(reversed(entries) if list_first else entries))
     cut = whole[: data.draw(st.integers(0, len(whole)))]
@@ -162,7 +146,6 @@ def test_of_an_object_that_breaks_off_exactly_the_complete_items_are_found(
     assert len(kept) == sum(len(cut) >= end for end in ends)
 
 
-def test_a_beginning_is_that_of_the_object_with_the_keys() -> None:
-    """Not of one that is merely quoted before it."""
+def test_cut_off_object_has_the_keys() -> None:
     assert read_object(_reply('As in {"x": 1}: {"list": [1, 2, 3'), ["list"]) == ({"list": [1, 2]}, False)
     assert read_object(_reply('As in {"x": 1'), ["list"]) == (None, True)

@@ -22,8 +22,7 @@ def a_proposal(number: int, kind: Kind, **operation: Any) -> Proposal:
 NEW, OLD = "{playbook} {marks} {transcript}", "{playbook} {transcript}"
 
 
-def test_the_texts_of_the_points_have_no_counters_and_the_marks_have_them() -> None:
-    """Each text on one line, under its section; nothing in it closes a tag."""
+def test_texts_have_no_counters_and_marks_do() -> None:
     told = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
 
     assert marks.show(NEW, [POINTS], told) == ShownPlaybook(
@@ -33,16 +32,15 @@ def test_the_texts_of_the_points_have_no_counters_and_the_marks_have_them() -> N
     )
 
 
-def test_votes_and_showings_change_the_marks_alone() -> None:
-    """So that what comes first stays the same, and can be cached."""
+def test_votes_and_showings_change_marks_only() -> None:
+    """So the texts can be cached."""
     before = marks.show(NEW, [POINTS], []).text
     voted = [replace(point, helpful=point.helpful + 2) for point in POINTS]
 
     assert marks.show(NEW, [voted], [PointMarks("pat-001", 5, 0, was_shown=True)]).text == before
 
 
-def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
-    """In words that the prompts explain."""
+def test_mark_has_all_that_is_known() -> None:
     known = PointMarks(
         "pat-001", 3, 1, was_shown=True, was_cited=True, since="2026-01-02", confirmed="2026-03-04",
         last_vote="2026-03-05", last_shown="2026-11-01", last_cited="2026-10-01", shown_in_vain=7, is_resting=True,
@@ -56,8 +54,7 @@ def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
     )
 
 
-def test_waiting_proposals_follow_the_points_newest_first() -> None:
-    """With their names, kinds and texts. Votes are left out, and so are old ones if there are too many."""
+def test_proposals_follow_the_points() -> None:
     project = [
         a_proposal(1, "ADD", text="x" * marks.MAX_WAITING_CHARS),
         a_proposal(2, "MERGE", source_ids=["pat-001", "pat-004"], merged_text="use </playbook>"),
@@ -69,13 +66,3 @@ def test_waiting_proposals_follow_the_points_newest_first() -> None:
 
     for template in (NEW, OLD):
         assert marks.show(template, [POINTS], [], [project, [a_proposal(7, "ADD", text="use uv")]]).text.endswith(told)
-
-
-def test_a_template_without_a_place_for_marks_has_the_counters_with_the_points() -> None:
-    """As every template had before there were marks."""
-    shown = marks.show(OLD, [POINTS], [PointMarks("pat-001", 3, 0)])
-
-    assert "[pat-001] helpful=3 harmful=0 :: use\\ntype hints" in shown.text
-    assert shown.marks == ""
-    assert shown.stable_names(OLD) == ()
-    assert shown.stable_names(NEW) == ("playbook",)

@@ -20,22 +20,14 @@ braced = st.text("{}transcipolybked_ 0!:", max_size=30) | st.sampled_from([f"{{{
 @pytest.mark.parametrize(
     "hostile", ["{playbook}", "{transcript}", "{0}", "{", "}}", "{{transcript}}", "\\1", "\\g<0>", "%s"]
 )
-def test_what_is_filled_in_is_not_read(hostile: str) -> None:
-    """Braces in a transcript fill nothing and break nothing."""
+def test_braces_in_filled_texts_stay(hostile: str) -> None:
     filled = fill("T {transcript} P {playbook}", {"transcript": hostile, "playbook": "points"})
 
     assert filled == f"T {hostile} P points"
 
 
-def test_examples_of_json_survive() -> None:
-    """Braces that are no placeholder stay, and so does a placeholder that nothing was given for."""
+def test_json_examples_survive() -> None:
     assert fill('{"a": {}} {x} {transcript}', {"transcript": "t"}) == '{"a": {}} {x} t'
-
-
-def test_each_placeholder_is_filled_once() -> None:
-    """Where it stands again it is text."""
-    assert fill("{a} {a} {b}", {"a": "1", "b": "2"}) == "1 {a} 2"
-    assert fill("{a}", {}) == "{a}"
 
 
 @given(
@@ -43,8 +35,7 @@ def test_each_placeholder_is_filled_once() -> None:
     order=st.permutations(NAMES),
     pieces=st.lists(st.text("ab {}\n"), min_size=4, max_size=4),
 )
-def test_every_text_stands_in_its_place(values: dict[str, str], order: list[str], pieces: list[str]) -> None:
-    """Whatever the texts are, and in whatever order the template wants them."""
+def test_every_text_is_in_its_place(values: dict[str, str], order: list[str], pieces: list[str]) -> None:
     template = "".join(f"{piece}|{{{name}}}|" for piece, name in zip(pieces, order, strict=False)) + pieces[3]
 
     assert (
@@ -53,8 +44,7 @@ def test_every_text_stands_in_its_place(values: dict[str, str], order: list[str]
     )
 
 
-def test_the_blocks_of_a_prompt_end_where_it_begins_to_differ() -> None:
-    """Before the first text, and before the first that isn't the same in several calls; each text stands there once."""
+def test_blocks_end_where_prompts_differ() -> None:
     values = {"a": "A{b}", "b": "B{a}", "c": "C"}
     template = 'do {"this"} {b} and {a}, {c} and {b}'
 
@@ -65,14 +55,12 @@ def test_the_blocks_of_a_prompt_end_where_it_begins_to_differ() -> None:
     assert fill_blocks("do this", values) == ("do this",)
 
 
-def test_a_template_without_its_placeholder_is_refused() -> None:
-    """The error names the file and what is missing."""
+def test_template_without_placeholder_is_refused() -> None:
     with pytest.raises(SettingError, match=r"reflector.txt lacks \{transcript\}"):
         require("no place", "transcript", "reflector.txt")
 
 
-def test_a_text_cannot_close_its_tag() -> None:
-    """Neither plainly nor with spaces or capitals; other tags stay."""
+def test_text_cannot_close_its_tag() -> None:
     for closing in ("</transcript>", "</ Transcript>", "</TRANSCRIPT"):
         assert closing not in enclosed(f"a {closing} b", "transcript")
     assert enclosed("</b> <transcript>", "transcript") == "</b> <transcript>"
@@ -86,10 +74,7 @@ def test_a_text_cannot_close_its_tag() -> None:
         ("reflection.txt", ["transcript", "playbook"]),
     ],
 )
-def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
-    name: str, placeholders: list[str]
-) -> None:
-    """The instructions come first: they are what stays the same."""
+def test_templates_have_each_placeholder_once(name: str, placeholders: list[str]) -> None:
     template = load_template(name)
 
     assert [template.count(f"{{{placeholder}}}") for placeholder in placeholders] == [1] * len(placeholders)
@@ -102,8 +87,7 @@ def test_our_templates_have_their_placeholders_once_and_after_the_instructions(
     ("name", "first_key", "schema"),
     [("reflector.txt", "analysis", reflector.SCHEMA), ("curator.txt", "reasoning", curator.SCHEMA)],
 )
-def test_the_example_in_a_template_follows_its_schema(name: str, first_key: str, schema: dict[str, Any]) -> None:
-    """Models copy it."""
+def test_example_in_a_template_follows_its_schema(name: str, first_key: str, schema: dict[str, Any]) -> None:
     template = load_template(name)
 
     example, _ = json.JSONDecoder().raw_decode(template[template.index(f'{{"{first_key}"') :])
@@ -112,8 +96,7 @@ def test_the_example_in_a_template_follows_its_schema(name: str, first_key: str,
 
 
 @pytest.mark.parametrize(("name", "schema"), [("reflector.txt", reflector.SCHEMA), ("curator.txt", curator.SCHEMA)])
-def test_a_template_explains_every_field_of_its_schema(name: str, schema: dict[str, Any]) -> None:
-    """Before its example."""
+def test_template_explains_each_field(name: str, schema: dict[str, Any]) -> None:
     told = load_template(name).partition("An example, of another project:")[0]
 
     sections = {"bullet_tags": "# Tags", "lessons": "# Lessons"}
@@ -130,8 +113,7 @@ def fields_of(schema: dict[str, Any]) -> Iterator[str]:
         yield from fields_of(inner)
 
 
-def test_the_prompts_of_a_session_stay_short() -> None:
-    """Each session pays for them."""
+def test_prompts_stay_short() -> None:
     templates = [load_template(name) for name in ("reflector.txt", "curator.txt")]
 
     assert sum(len(each.split()) for each in templates) <= 2200
@@ -152,11 +134,9 @@ def assert_follows(value: Any, schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("name", "length"), [("reflector.txt", 1024), ("curator.txt", 1024)])
-def test_the_instructions_are_long_enough_for_the_cache(name: str, length: int) -> None:
-    """Of the models that we ask unless told otherwise."""
+def test_instructions_are_long_enough_to_cache(name: str, length: int) -> None:
     assert len(load_template(name).partition("{playbook}")[0]) > 4.5 * length
 
 
-def test_the_curator_never_sees_the_transcript() -> None:
-    """Its template has no place for one."""
+def test_curator_never_sees_the_transcript() -> None:
     assert "{transcript}" not in load_template("curator.txt")

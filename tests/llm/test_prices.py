@@ -25,27 +25,23 @@ from playbook_db.llm.prices import cost_usd, price_per_mtok
     ],
 )
 def test_known_families_have_a_price(model: str, price: tuple[float, float] | None) -> None:
-    """Unknown ones have none, rather than a wrong one."""
     assert price_per_mtok(model) == price
     assert (cost_usd(model, input_tokens=1, output_tokens=1) is None) == (price is None)
 
 
-def test_what_is_read_from_the_cache_costs_a_tenth() -> None:
-    """And what is put into it a quarter more."""
+def test_cache_reads_cost_a_tenth() -> None:
     assert cost_usd("claude-sonnet-5-5", input_tokens=0, output_tokens=0, cached_tokens=10**6) == pytest.approx(0.2)
     assert cost_usd("claude-sonnet-5-5", input_tokens=0, output_tokens=0, written_tokens=10**6) == pytest.approx(2.5)
 
 
-def test_a_long_prompt_costs_more_where_it_does() -> None:
-    """From 100,000 tokens on, cached ones included."""
+def test_long_prompts_may_cost_more() -> None:
     assert cost_usd("claude-haiku-5-5", input_tokens=100_000, output_tokens=0) == pytest.approx(0.01)
     assert cost_usd("claude-haiku-5-5", input_tokens=1, cached_tokens=10**6, output_tokens=0) == pytest.approx(
         0.05, 0.01
     )
 
 
-def test_the_price_can_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For any model; what can't be read is refused."""
+def test_price_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", "1, 2.5")
     assert price_per_mtok("llama-4") == (1, 2.5)
     for odd in ("1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from playbook_db.errors import ModelError, RefusalError, SettingError
+from playbook_db.errors import ModelError
 from playbook_db.llm import risk
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.templates import load_template
@@ -31,15 +31,13 @@ def _mark(model: _Model, template: str | None = None) -> dict[str, bool]:
     return risk.mark(model, template=template or load_template("risk.txt"), texts=TEXTS, deadline=time.monotonic() + 60)
 
 
-def test_each_text_is_risky_safe_or_unmarked() -> None:
-    """One in both lists is risky; other things in them are ignored."""
+def test_texts_are_risky_safe_or_unmarked() -> None:
     marks = _mark(_Model(json.dumps({"risky": [3, "2", True], "safe": [1, 3, 99]})))
 
     assert marks == {TEXTS[0]: False, TEXTS[2]: True}
 
 
-def test_the_model_sees_the_numbered_texts_alone() -> None:
-    """No text can look like another one, or end the list."""
+def test_model_sees_only_numbered_texts() -> None:
     model = _Model('{"risky": []}')
     _mark(model)
 
@@ -50,15 +48,6 @@ def test_the_model_sees_the_numbered_texts_alone() -> None:
 
 
 @pytest.mark.parametrize("said", ["", "All of them are fine.", '{"safe": [1, 2, 3]}', '{"risky": [1'])
-def test_an_answer_without_the_risky_numbers_is_none(said: str) -> None:
-    """So the texts wait."""
+def test_answer_without_numbers_is_none(said: str) -> None:
     with pytest.raises(ModelError, match="which lessons are risky"):
         _mark(_Model(said))
-
-
-def test_a_refusal_and_a_template_without_its_placeholder_are_errors() -> None:
-    """Each says what to do."""
-    with pytest.raises(RefusalError):
-        _mark(_Model('{"risky": [], "safe": [1]}', is_refused=True))
-    with pytest.raises(SettingError, match=r"risk.txt lacks \{notes\}"):
-        _mark(_Model(""), "Which are risky?")
