@@ -19,8 +19,8 @@ _BLOCK = re.compile(rf"^<!-- playbook begin ([0-9a-f]{{16}})\b[^\n]*-->\r?\n(.*?
 
 
 def rule(paths: Sequence[str], points: Sequence[Any]) -> tuple[str, str]:
-    """Return the name and the content of a rule that brings *points* with the files *paths*. In a path, `?` stands for
-    any character that means something in a pattern."""
+    """Return the name and the content of a rule that brings *points* with the files *paths*. `?` replaces characters
+    that have a meaning in patterns."""
     name = re.sub("[^a-z0-9]+", "-", paths[0].lower())[-60:].strip("-")
     patterns = [json.dumps(re.sub(r"[^\w./ -]", "?", path), ensure_ascii=False) for path in paths]
     head, body = "\n  - ".join(["---\npaths:", *patterns]) + "\n", f"---\n{_body(points)}"

@@ -207,8 +207,8 @@ def _show_matches(
     # Claude Code shows these with the file.
     in_rules = [(each, point) for each, point, reason in judged if reason == HAS_RULE and (each, point.id) in named]
     if not chosen or hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
-        seen = chosen + (in_rules if name == FILE else [])
-        by_source = [(each, [point for source, point in seen if source is each]) for each in sources]
+        recorded = chosen + (in_rules if name == FILE else [])
+        by_source = [(each, [point for source, point in recorded if source is each]) for each in sources]
         if name in _COUNTED_AS:
             event.hook_event_name, event.source = _COUNTED_AS[name]
         showing.keep(hook, event, [each for each in by_source if each[1]])

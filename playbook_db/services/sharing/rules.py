@@ -59,9 +59,9 @@ def plan(book: "Reader", folder: str, *, undo: bool = False) -> RulePlan:
     for point, named in paths.items():
         by_paths.setdefault(tuple(sorted(named)), []).append(point)
     planned, place = RulePlan([*paths]), os.path.join(folder, ".claude", "rules")
-    wanted = dict(rule_text.rule(*each) for each in by_paths.items())
-    for name in sorted({*wanted, *hook_queries.rule_names(place)}):
-        path, new = os.path.join(place, name), wanted.get(name)
+    planned_rules = dict(rule_text.rule(*each) for each in by_paths.items())
+    for name in sorted({*planned_rules, *hook_queries.rule_names(place)}):
+        path, new = os.path.join(place, name), planned_rules.get(name)
         old = _read(path, folder)
         is_signed = None if old is None else rule_text.signed(old)
         if old != new and (new or is_signed is not None):
