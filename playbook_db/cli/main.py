@@ -68,7 +68,7 @@ _GROUPS = {
     },
     "Share": {
         "import": (".share.files", "Merge a playbook file, or propose points from notes."),
-        "export": (".share.files", "Print the playbook as a playbook.json."),
+        "export": (".share.files", "Print the playbook as a playbook.json, or write rules."),
         "mirror": (".setup", "Keep .claude/playbook.json up to date, or stop that."),
         "team": (".share.team", "Share this project's playbook through a team's database."),
         "merge-driver": (".share.files", "Merge three playbook files; git runs this."),

@@ -87,7 +87,7 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
-                sources = showing.sources(connection, book, shown)
+                sources = showing.sources(connection, book, shown, place)
                 text, points_shown = showing.compose(sources)
                 # The line for the user comes last: if it takes too long, the session has its playbook already.
                 hook.fallback = showing.output(EVENT, text, "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import Command, as_json, notify, opened, source_of
+from playbook_db.cli.context import Command, as_json, notify, opened, project_folder, source_of
 from playbook_db.cli.output import (
     count_of,
     evidence_line,
@@ -87,12 +87,26 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
         elif items and in_turn:
             decisions = _one_by_one(items)
         else:
+            decisions = []
             print_proposals(items)
-            return
         if decisions:
             _decide(project, decisions)
-        else:
+        elif items:
             notify(["nothing was decided"])
+        _propose_rules(project)
+
+
+def _propose_rules(project: "Project") -> None:
+    """Say once that points may become rules."""
+    from playbook_db.services.sharing import rules
+
+    if project.is_users or wants_json():
+        return
+    with project.store.read(project.key) as book:
+        count = rules.propose(book, project_folder())
+    if count:
+        text = f"{count_of(count, 'point')} helped 5 times or more, and name files of this project"
+        notify([f"{text}. To let Claude Code load them with these files: playbook export --rules"])
 
 
 def print_proposals(items: Sequence["ReviewItem"]) -> None:
