@@ -116,7 +116,7 @@ def test_an_added_point_leaves_with_the_votes_it_got_since() -> None:
     """They are no collision: they stay in the history."""
     draft, _ = undone(None, live(WAS), live(changed(helpful=5, position=4)))
 
-    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was undone")]
+    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was undone", cause="undo")]
 
 
 @pytest.mark.parametrize("since", [{"text": "use ruff 2"}, {"section": MISTAKES}], ids=str)

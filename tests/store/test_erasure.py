@@ -21,7 +21,7 @@ _STRUCTURE = {
     "sections": ("slug", "name"),
     "revisions": ("time", "source", "actor", "session_id", "role"),
     "key_points": ("name", "section", "confirmed_at"),
-    "changes": ("kind", "section"),
+    "changes": ("kind", "section", "cause"),
     "votes": ("tag",),
     "proposals": ("kind", "trust", "session_id", "created_at", "state", "decided_at", "decided_by"),
     "distinct_points": ("time", "actor"),

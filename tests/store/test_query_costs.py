@@ -80,7 +80,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
             live.append(newest)
         for seq, (point, kind, text, successor) in enumerate(changes, 1):
             raw.execute(
-                "INSERT INTO changes VALUES (1, ?, ?, ?, ?, 'pat', 1, 1, 0, ?, NULL, ?, NULL)",
+                "INSERT INTO changes VALUES (1, ?, ?, ?, ?, 'pat', 1, 1, 0, ?, NULL, ?, NULL, NULL)",
                 (number, seq, point, kind, text, successor),
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))
