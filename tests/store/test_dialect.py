@@ -208,14 +208,6 @@ def test_schema_version_tells_none_empty_ours_and_others_apart(tmp_path: Path) -
         dialect.schema_version()
 
 
-def test_the_version_of_a_file_without_a_log_costs_no_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For which SQLite reads the whole schema."""
-    put_empty_database(tmp_path / "playbook.db")
-    monkeypatch.setattr("playbook_db.store.sqlite.sqlite_dialect.open_file", None)
-
-    assert SqliteDialect(str(tmp_path / "playbook.db")).schema_version() == SCHEMA
-
-
 def test_a_version_that_only_the_log_holds_is_seen(tmp_path: Path) -> None:
     """The file's own header is older then."""
     path = tmp_path / "playbook.db"
