@@ -140,18 +140,7 @@ class RefusalError(ModelError):
 
 
 class NoModelError(PlaybookError):
-    """No model can be asked, since there is neither an API key nor a Claude Code client."""
-
-
-class ConsentError(NoModelError):
-    """The project in *folder* sets the variables *names*, which would send its transcripts elsewhere."""
-
-    def __init__(self, folder: str, names: "list[str]") -> None:
-        super().__init__(
-            f"The settings of {folder} set {', '.join(names)}, so your key and the project's transcripts may go to a "
-            "place that the project chose. Nothing is learned from the project until you trust it.",
-            Remedy("To see the values and decide: {}", ("project", "trust")),
-        )
+    """No model can be asked: there is neither an API key nor Claude Code, or the user must trust the project first."""
 
 
 class OtherProjectError(NoModelError):
