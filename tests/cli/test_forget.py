@@ -58,7 +58,7 @@ def test_on_a_terminal_it_shows_what_goes_and_asks(
     playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: str, is_gone: bool
 ) -> None:
     """Only a yes erases."""
-    monkeypatch.setattr("playbook_db.cli.history.history.is_interactive", lambda: True)
+    monkeypatch.setattr("playbook_db.cli.history.history_commands.is_interactive", lambda: True)
 
     result = playbook("forget", "oth-001", stdin=answer)
 

@@ -14,7 +14,7 @@ import pytest
 from starlette.types import Message, Receive
 
 from playbook_db.services.playbook import edit
-from playbook_db.web import guard
+from playbook_db.web import access
 from playbook_db.web.application import _PAGES
 from tests.web.conftest import PATIENCE_S, SharedPages, Visitor
 
@@ -226,7 +226,7 @@ def test_what_is_no_request_is_refused(with_secret: Visitor, sent: bytes) -> Non
 
 def test_who_sends_too_slowly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is done with what has come."""
-    monkeypatch.setattr(guard, "BODY_S", 0.05)
+    monkeypatch.setattr(access, "BODY_S", 0.05)
 
     async def part_of_it() -> Message:
         await asyncio.sleep(0.02)
@@ -298,7 +298,7 @@ class _Asked:
 
     async def by_us(self, method: str, receive: Receive) -> None:
         """Ask as somebody who may."""
-        guarded = guard.Guard(self._app, 1)
+        guarded = access.Guard(self._app, 1)
         host = (b"host", b"127.0.0.1:1")
         opened = {"type": "http", "method": "GET", "raw_path": b"/", "query_string": f"token={guarded.token}".encode()}
         await guarded({**opened, "headers": [host]}, receive, self._send)

@@ -13,7 +13,7 @@ from playbook_db.errors import ProjectError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionOrigin
-from playbook_db.web import history, review
+from playbook_db.web import history_pages, review_page
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest
 from tests.builders import last_revision
 from tests.web.conftest import Answer, SharedPages, Visitor
@@ -344,7 +344,7 @@ def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages
     with shared.opened() as project:
         last_known = LastKnownProject(project.store, project.key, project.folder, own=project)
         request = PageRequest(last_known, {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
-        for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
+        for (method, _), page in {**history_pages.ROUTES, **review_page.ROUTES}.items():
             if method == "GET":
                 with pytest.raises(ProjectError, match="The team's database can't be reached"):
                     page(request)

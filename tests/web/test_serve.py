@@ -22,8 +22,8 @@ _ENDS_SOON = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from playbook_db.web import guard, serve
-serve.time = guard.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
+from playbook_db.web import access, serve
+serve.time = access.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
 serve._CHECK_S = 0.05
 serve.serve(sys.argv[1], None, opened=lambda address: print(address, flush=True))
 """
