@@ -39,7 +39,7 @@ _FIRST = {
 @pytest.mark.parametrize(("name", "share"), [("usual", 0.97), ("harmless", 0.99)])
 @pytest.mark.parametrize("author", ["first", "second", "third", "twelfth", "thirteenth"])
 def test_of_each_blind_set_almost_all_is_right(author: str, name: str, share: float) -> None:
-    """Secrets of usual kinds are redacted, and harmless texts stay; docs/internals/benchmarks.md has the figures."""
+    """Secrets of usual kinds are redacted, and harmless texts stay; docs/internals/evidence.md has the figures."""
     rows_of = blind_texts.rows if author in ("twelfth", "thirteenth") else later_blind_sets.rows
     rows = _FIRST[name] if author == "first" else rows_of(name, author)
 
