@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from playbook_db.cli.main import ALL_COMMANDS, cli
 
 PAGE = Path(__file__).with_name("commands.md")
 WIDTH = 100
-LISTS = r"^(?!Options:|Arguments:)[A-Z][\w ]*:\n(?:  [a-z].*\n(?: {6,}.*\n)*)+"
+LISTS = r"^(?!Options:)[A-Z][\w ]*:\n(?:  [a-z].*\n(?: {6,}.*\n)*)+"
 # What is said beside the command's name, and what is left out.
 SHARED = {
     "--json": r"^  --json +Print one JSON document\.\n",
@@ -37,7 +38,8 @@ def page() -> str:
 
 
 def _helps(command: click.Command, context: click.Context, title: str) -> list[str]:
-    parts = [f"## `{title}`\n\n```text\n{_shortened(command.get_help(context))}\n```\n"]
+    usage, text = _shortened(command.get_help(context))
+    parts = [f"## `{usage}`\n\n{textwrap.indent(text, '  ')}\n"]
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
@@ -47,15 +49,15 @@ def _helps(command: click.Command, context: click.Context, title: str) -> list[s
     return parts
 
 
-def _shortened(text: str) -> str:
-    """The help without what each command repeats, and without lists of commands that follow on the page."""
+def _shortened(text: str) -> tuple[str, str]:
+    """The usage, and the help without what each command repeats, and without lists of commands that follow on the
+    page. Each line keeps its two spaces."""
     usage, _, rest = text.partition("\n\n")
-    shared = [option for option, line in SHARED.items() if re.search(line, rest, re.MULTILINE)]
+    shared = [f"[{option}]" for option, line in SHARED.items() if re.search(line, rest, re.MULTILINE)]
     for line in (*SHARED.values(), *REPEATED):
         rest = re.sub(line, "", rest, flags=re.MULTILINE)
-    rest = re.sub(r"\nOptions:\n(?=\n|\Z)", "", rest)
-    words = [" ".join(usage.removeprefix("Usage: ").replace("[OPTIONS] ", "").replace("[OPTIONS]", "").split())]
-    return re.sub(r"\n{3,}", "\n\n", " ".join(words + [f"[{option}]" for option in shared]) + "\n\n" + rest).strip()
+    rest = re.sub(r"\n{2,}", "\n\n", rest.replace("Options:\n", "").strip("\n"))
+    return " ".join([*usage.removeprefix("Usage: ").replace("[OPTIONS]", "").split(), *shared]), rest
 
 
 if __name__ == "__main__":

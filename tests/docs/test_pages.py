@@ -22,7 +22,7 @@ PASSED_OVER = {
     "docs/trouble.md": ("playbook doctor",),
 }
 ADDRESS = "http://127.0.0.1:8123/s/0123456789abcdef0123456789abcdef/?token=once"
-MAX_USER_PAGES, MAX_WORDS = 18, 80_000
+MAX_USER_PAGES, MAX_WORDS = 18, 38_000
 GONE = (
     "PLAYBOOK_HOLDOUT", "session_comparison", "session_impact", "point_trials", "stats --svg", "review --edit",
     "PLAYBOOK_WITHHELD", "playbook-db[mcp]", "make_mcp_lists", "upgrade --sql", "raw pages", "full_disk",
