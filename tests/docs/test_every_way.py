@@ -173,7 +173,7 @@ def _live(life: Life, client: Client, run: Command, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PLAYBOOK_EMBEDDER", f"{__name__}:embed")
     save_playbook(run_deduplication(load_playbook()))
     deduplicated = len(life.log)
-    assert [change.successor for change in life.log[-1].changes if change.kind == "retire"] == ["ctx-010"]
+    assert [change.kind for change in life.log[-1].changes].count("retire") == 1
     life.undone |= {vote("mis-002", "helpful"), vote("pref-001", "harmful")}
     by_command("restore", "--at", str(deduplicated))
     by_command("add", "the door code is 4711", "--section", "ctx")
@@ -207,8 +207,8 @@ def _sessions(life: Life, client: Client, monkeypatch: pytest.MonkeyPatch) -> No
             assert len(api.messages()) == 2
         if session == TEACHES:
             number = len(life.log)
-            for name, tag in (("pat-001", "helpful"), ("pat-003", "harmful"), ("pat-777", "helpful")):
-                life.votes.append(Cast(number, name, tag, session, f"{name} was {tag}", name != "pat-777"))
+            for name in ("pat-001", "pat-777"):  # the harmful vote waits for a person
+                life.votes.append(Cast(number, name, "helpful", session, f"{name} was helpful", name != "pat-777"))
 
 
 def _balance(point: KeyPoint) -> int:
@@ -258,7 +258,6 @@ def expected(life: Life) -> dict[str, Any]:
             (p.section, p.name, p.helpful, p.harmful, p.text) for p in life.at(3).points
         ],
         "Which curator operations were skipped, by reason?": [
-            ("the playbook says this already", 1, times[1][:10], "ADD"),
             ("there is no point pat-999", 1, times[1][:10], "DELETE"),
         ],
         "How did the playbook grow, day by day?": lambda rows: (
@@ -267,7 +266,7 @@ def expected(life: Life) -> dict[str, Any]:
         )
         == (kinds["add"], kinds["restore"], kinds["retire"], len(now.points)),
         "What did learning cost, week by week?": lambda rows: [_sum(rows, 1), _sum(rows, 2) + _sum(rows, 3)]
-        == [4, sum(session.tokens for session in sessions)],
+        == [5, sum(session.tokens for session in sessions)],
         "Which points are shown often and never cited?": lambda rows: {row[:2] for row in rows}
         == {(name, 3) for name in shown if name not in ("pat-001", "pref-001")},
         "What would pruning take next?": [
@@ -284,7 +283,7 @@ def expected(life: Life) -> dict[str, Any]:
             ("pat-002", "pat-004", learned, 2, "merged into pat-004"),
             ("pat-003", "pat-004", learned, 2, "merged into pat-004"),
         ],
-        "What was proposed, and what became of it?": [],
+        "What was proposed, and what became of it?": [(1, "VOTE", "pat-003", 1, "waiting")],
         "Are points shown by prompt cited more often than those shown by rank?": [
             ("SessionStart", 3 * len(life.at(4).points), 2, round(200 / 3 / len(life.at(4).points), 1),
              *(sum(vote.session is not None and vote.tag == tag for vote in counted) for tag in ("helpful", "harmful")))
