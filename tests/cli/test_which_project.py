@@ -1,5 +1,5 @@
 """Which project a folder belongs to: hooks, commands, the MCP server and bootstrap agree. docs/which-project.md has the
-same table."""
+rules."""
 
 import io
 import json

@@ -22,7 +22,7 @@ def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
             r"\A---\n(?:.*\n)*?disable-model-invocation: true\n(?:.*\n)*?---\n", file.read_text(encoding="utf-8")
         )
     }
-    page = (ROOT / "docs" / "slash-commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")
     (said,) = re.findall(r"^Claude can't start (.+) by itself\.$", page, re.MULTILINE)
 
     assert marked == {"add", "private", "retire", "undo", "vote", "web"} == {*re.findall(r"`(\w+)`", said)}

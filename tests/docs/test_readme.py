@@ -1,7 +1,6 @@
 """README.md and ARCHITECTURE.md: short, and true of the code."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -84,23 +83,19 @@ def test_no_advice_names_a_package_that_no_index_has() -> None:
 
 
 def test_dollars_follow_from_the_list_of_prices() -> None:
-    """For a session and a day at most, in README and docs/cost.md; computed as `bootstrap` computes its estimate."""
+    """For a session and a day at most, computed as `bootstrap` computes its estimate."""
     session = choose.TOKENS_A_PART + 10 * choose.TOKENS_A_PROMPT + 100 * choose.TOKENS_A_CALL
     tokens = session + 4 * 40 * 150 // CHARACTERS_A_TOKEN
-    pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/cost.md", "docs/faq.md")}
+    pages = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "docs/cost-and-privacy.md", "docs/trouble.md")
+    }
 
     for amount in (tokens, settings.DAILY_TOKENS):
         output = int(amount * choose._OUTPUT_SHARE)
         dollars = prices.cost_usd(anthropic_api.DEFAULT_MODEL, input_tokens=amount, output_tokens=output)
-        assert f"{amount:,}" in pages["docs/cost.md"]
+        assert f"{amount:,}" in pages["docs/cost-and-privacy.md"]
         assert [name for name, text in pages.items() if f"${dollars:.2f}" not in text] == []
-
-
-def test_the_list_of_modules_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
-    page = runpy.run_path(str(ROOT / "docs" / "make_modules.py"))["page"]()
-
-    assert (ROOT / "docs" / "internals" / "modules.md").read_text(encoding="utf-8") == page
 
 
 def test_the_list_of_decisions_names_each() -> None:
