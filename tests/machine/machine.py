@@ -336,8 +336,8 @@ class PlaybookMachine(RuleBasedStateMachine):
             model.change(name, helpful=max(votes, point.helpful))
             for same in model.saying(text):
                 model.change(same, helpful=max(1, model.points[same].helpful))
-            retired = {point.text for each, point in model.points.items() if each not in model.live}
-            if not model.saying(text) and text not in retired:  # a retired text stays retired
+            earlier = {each.text for state in (*model.states, model.points) for each in state.values()}
+            if not model.saying(text) and text not in earlier:  # a retired or reworded text stays so
                 model.add(text, slug, helpful=1)
 
         self.change(change, "import", self.write("import.json", {"version": "1.0", "sections": entries}))

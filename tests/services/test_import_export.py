@@ -150,7 +150,7 @@ def test_an_older_export_brings_nothing_back(project: Project) -> None:
         revised = _read_in(project, text)
         assert revised.revision is None
         assert "oth-001 was reworded here since; the earlier text was left out" in revised.notes
-        assert "stays retired, unless you import with --restore" in revised.notes[-1]
+        assert "it stays so, unless you import with --restore" in revised.notes[-1]
     reading = playbook_file.decode(older, source="F")
     import_export.import_playbook(project, reading, source="F", restore=True)
     live = {name: point.text for name, point in read_playbook(project).by_name.items()}

@@ -243,7 +243,7 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 
 
 @pytest.mark.nightly(after=1)
-@pytest.mark.parametrize("step", ["_note", "_keep_password", "follow_team"])
+@pytest.mark.parametrize("step", ["_keep_password", "follow_team"])
 @pytest.mark.usefixtures("server_roles")
 def test_joining_that_was_killed_is_said_again(
     ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
