@@ -209,7 +209,7 @@ class ServerAwayError(ServerError):
 # Errors that more than one module raises.
 
 
-def point_not_found(name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> NotFoundError:
+def unknown_point(name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> NotFoundError:
     """Return the error: no live point is called *name*. *retired*: a retired one is. *similar*: names of live ones."""
     text = f"There is no key point {name!r} in this playbook."
     if retired:
@@ -219,14 +219,14 @@ def point_not_found(name: str, *, retired: bool = False, similar: "tuple[str, ..
     return NotFoundError(text, Remedy("See the names with: {}", ("list",)))
 
 
-def revision_not_found(number: str, last: int) -> NotFoundError:
+def unknown_revision(number: str, last: int) -> NotFoundError:
     """Return the error: there is no revision *number*. *last* is the number of the last revision, or 0."""
     there = f"The last one is {last}." if last else "There is none yet."
     remedy = Remedy("See them with: {}", ("log",)) if last else None
     return NotFoundError(f"There is no revision {number} of this playbook. {there}", remedy)
 
 
-def session_not_found(session: str, matches: "tuple[str, ...]") -> NotFoundError:
+def unknown_session(session: str, matches: "tuple[str, ...]") -> NotFoundError:
     """Return the error: the id *session* is unknown, or it is ambiguous because several ids (*matches*) begin so."""
     if not matches:
         remedy = Remedy("See the sessions with: {}", ("sessions",))

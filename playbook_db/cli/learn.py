@@ -38,7 +38,7 @@ from playbook_db.cli.output import (
     wants_json,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import ArgumentError, PlaybookError, Remedy, session_not_found
+from playbook_db.errors import ArgumentError, PlaybookError, Remedy, unknown_session
 from playbook_db.services import records
 from playbook_db.services.reading import command_reads
 
@@ -225,7 +225,7 @@ def skip(session: str | None, off: bool) -> None:
             known.setdefault(transcript.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
-            raise session_not_found(beginning, tuple(matches))
+            raise unknown_session(beginning, tuple(matches))
         (session_id,) = matches or [beginning]
         was_skipped = queue.is_skipped(session_id)
         if not off:

@@ -174,7 +174,7 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
     if revisions.first == 0:
         raise errors.PointRuleError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
     if revisions.last > book.revision:
-        raise errors.revision_not_found(f"{revisions.last}", book.revision)
+        raise errors.unknown_revision(f"{revisions.last}", book.revision)
     return revisions
 
 

@@ -418,10 +418,10 @@ def no_such_point(book: "Reader", name: str) -> Exception:
     """Return the error for an unknown *name*, with similar names of live points in *book*."""
     from difflib import get_close_matches
 
-    from playbook_db.errors import point_not_found
+    from playbook_db.errors import unknown_point
 
     live = [point.name for point in live_points(book)]
-    return point_not_found(name, similar=tuple(get_close_matches(name, live, n=3)))
+    return unknown_point(name, similar=tuple(get_close_matches(name, live, n=3)))
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
