@@ -62,7 +62,7 @@ _GROUPS = {
         "log": ("history.history", "List revisions, newest first."),
         "at": ("history.history", "Show the playbook at an earlier revision or time."),
         "diff": ("history.history", "Show the differences between two states of the playbook."),
-        "undo": ("history.history", "Undo the last revision, or the ones you name."),
+        "undo": ("history.history", "Undo the last change, or the ones you name."),
         "restore": ("history.history", "Bring back retired key points, or an earlier state."),
         "forget": ("history.history", "Erase a key point's text for good."),
     },
