@@ -83,7 +83,7 @@ def learn(transcript: str) -> None:
         say(f"nothing new in {path}")
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
-        learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
+        learned = f"learned from {count_of(result.tokens, 'token')}"
         say(f"{learned}; revisions of {one_line(project.key)}: {revisions}{_to_review([result])}")
 
 
@@ -131,7 +131,7 @@ def bootstrap(yes: bool) -> None:
                 done += unread[path]
                 progress(done)
         record = _learned_record(len(new), results)
-        learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
+        learned = f"learned from {count_of(len(new), 'transcript')}"
         of_what = f"{count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
         text = f"{learned}, {of_what}{_to_review(results)}"
         print_answer(text, **record)
@@ -140,7 +140,7 @@ def bootstrap(yes: bool) -> None:
 def _to_review(results: "Sequence[TranscriptResult]") -> str:
     """Tell how to review the resulting proposals, if there are any."""
     count = sum(each.proposals for each in results)
-    return f"; {count_of(count, 'proposal')} to review: playbook review" if count else ""
+    return f"; {count_of(count, 'proposal')} to review: {settings.review_command()}" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:

@@ -62,7 +62,7 @@ _GROUPS = {
         "log": (".history.history_commands", "List revisions, newest first."),
         "at": (".history.history_commands", "Show the playbook at an earlier revision or time."),
         "diff": (".history.history_commands", "Show the differences between two states of the playbook."),
-        "undo": (".history.history_commands", "Undo the last revision, or the ones you name."),
+        "undo": (".history.history_commands", "Undo the last change, or the ones you name."),
         "restore": (".history.history_commands", "Bring back retired key points, or an earlier state."),
         "forget": (".history.history_commands", "Erase a key point's text for good."),
     },

@@ -95,7 +95,7 @@ def test_init_shows_a_waiting_file_and_takes_it_in(playbook: Playbook, folder: P
     assert "[kpt_001] use type hints" in result.err
     assert "not imported; none of it goes into a prompt. To import it: playbook init --yes" in result.err
     assert "has 0 key points in" in result.out
-    assert "mirror: none" in result.out
+    assert "kept up to date" not in result.out
     assert "2 key points in" in playbook("init", "--yes").out
     playbook("add", "mind the gap")
     assert json.loads(file.read_text())["sections"]["OTHERS"][2]["text"] == "mind the gap"

@@ -83,7 +83,7 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
         second = playbook("learn", os.path.relpath(path))
         assert len(api.messages()) == 2
 
-    assert (first.code, first.out) == (0, f"learned from 1 chunk, 360 tokens; revisions of {Path.cwd()}: 2\n")
+    assert (first.code, first.out) == (0, f"learned from 360 tokens; revisions of {Path.cwd()}: 2\n")
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 
@@ -163,7 +163,7 @@ def test_bootstrap_begins_with_the_oldest_session(
         second = playbook("bootstrap")
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
-    assert (first.code, first.out) == (0, f"learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
+    assert (first.code, first.out) == (0, f"learned from 3 transcripts, 720 tokens, for {folder}\n")
     assert "3 transcripts to learn from, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
@@ -200,7 +200,7 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
     assert first.code == 1
     assert "1,000,001 tokens were used" in first.err
     assert "To continue: playbook bootstrap" in first.err
-    assert second.out == f"learned from 1 chunk of 1 transcript, 120 tokens, for {Path.cwd()}\n"
+    assert second.out == f"learned from 1 transcript, 120 tokens, for {Path.cwd()}\n"
 
 
 def test_what_bootstrap_uses_is_none_of_the_day_s_tokens(
@@ -271,7 +271,7 @@ def test_bootstrap_goes_on_where_an_error_stopped_it(
 
     assert (first.code, second.code) == (1, 0)
     assert "no" in first.err
-    assert second.out.startswith("learned from 2 chunks of 2 transcripts")
+    assert second.out.startswith("learned from 2 transcripts")
     assert told == ["session one", "session two", "session three"]
     assert len(curated) == 4
     assert _helpful(folder) == 3

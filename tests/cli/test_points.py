@@ -430,7 +430,7 @@ def test_list_and_show_tell_since_when_a_point_is_and_when_it_was_confirmed(play
     )  # fmt: skip
     assert new["created_at"] == new["confirmed_at"] == "2025-10-04T00:00:00.000000+00:00"
     assert playbook("show", "oth-001", "--json").json["confirmed_at"] == old["confirmed_at"]
-    assert "; last confirmed 2025-02-" in playbook("show", "oth-001").out
+    assert "; last found right 2025-02-" in playbook("show", "oth-001").out
     rendered = playbook("render").out
     assert "\n[oth-001] helpful=1 harmful=1 :: text 1 (last confirmed 2025-02; verify first)\n" in rendered
     assert "\n[oth-002] helpful=0 harmful=0 :: text 10\n" in rendered

@@ -78,7 +78,7 @@ def test_what_is_proposed_changes_nothing_and_is_listed(five: Propose, playbook:
     ]
     assert listed.out == playbook("review").out
     assert listed.out.splitlines()[0].split("\t") == [
-        "p1", "ADD to MISTAKES TO AVOID", "outside", "1", "Never force-push",
+        "p1", "ADD to MISTAKES TO AVOID", "from outside", "1", "Never force-push",
     ]  # fmt: skip
     assert listed.out.splitlines()[4].split("\t")[1] == "VOTE pat-001 harmful"
     assert playbook("list", "--proposed", "--json").json == records

@@ -52,7 +52,7 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     lines = dict(line.split("  ", 1) for line in result.out.splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
-    assert lines["mirror"].strip() == "none; to keep one: playbook mirror on"
+    assert "mirror" not in lines
     assert lines["learned last"].strip() == "nothing yet"
     assert lines["queue"].strip() == "no session waits to be learned from"
     used = "learning used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one"
@@ -100,7 +100,7 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
 
     assert "points         3; a session gets 3; at revision 2\n" in told.out
     assert ", 2 added: playbook session 5f1c2e1a\n" in told.out
-    assert "mirror         kept up to date\n" in told.out
+    assert "mirror         .claude/playbook.json is kept up to date\n" in told.out
     assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
@@ -143,7 +143,7 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
-def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) -> None:
+def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In words, in one line, and for a program; where nothing waits it is no line of its own."""
     playbook("add", "use uv")
     nothing = playbook("status").out
@@ -155,6 +155,8 @@ def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) ->
     assert "proposals" not in nothing
     assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
     assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/plugin")  # there is no command `playbook` on a terminal
+    assert "proposals      2 proposals wait: /playbook:review\n" in playbook("status").out
     assert playbook("status", "--json").json["proposals"] == 2
 
 

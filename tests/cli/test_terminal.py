@@ -1,6 +1,8 @@
 """What a person sees on a terminal: tables with titles that fit, whole sentences, and a word where there is nothing."""
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -189,3 +191,19 @@ def test_columns_that_do_not_fit_are_shown_by_line(lived: Playbook) -> None:
     assert re.search(r"^text {6,}run the narrowest pytest", seen, re.MULTILINE)
     assert re.search(r"^ +[a-z ]*commit, however small it is$", seen, re.MULTILINE)
     assert f"text        {LONG}\n" in lived("sql", "--line", question).out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lived")
+def test_in_a_session_a_list_is_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code keeps the output of `!playbook list` in a file, and shows it; a pipe gets lines with tabs."""
+    command = [sys.executable, "-m", "playbook_db", "list"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with (tmp_path / "shown").open("w") as file:
+        subprocess.run(command, stdout=file, check=True)
+    piped = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    shown = (tmp_path / "shown").read_text()
+    assert "\t" not in shown
+    assert "name     +  -" in shown
+    assert piped.count("\t") >= 4

@@ -41,7 +41,20 @@ def test_a_second_undo_says_what_it_redoes(playbook: Playbook) -> None:
 
     assert redone.out.startswith("undid revision 2 (the undo of revision 1), the last one\n")
     assert "this redid revision 1, which revision 2 had undone" in redone.err
+    assert "further back" not in redone.err  # nothing is before
     assert again.out.startswith("undid revision 3 (the undo of revision 2), the last one\n")
+
+
+def test_an_undo_says_how_to_go_further_back(playbook: Playbook) -> None:
+    """After one undo, and after a second one, which redid the change; the command that it names does so."""
+    for text in ("one", "two", "three"):
+        playbook("add", text)
+
+    assert playbook("undo").err.endswith("`playbook undo 4` brings it back; to go further back: playbook undo 2\n")
+    assert playbook("undo").err.endswith("`playbook undo 5` brings it back; to go further back: playbook undo 2..3\n")
+    playbook("undo", "2..3")
+
+    assert playbook("list").out.splitlines() == ["oth-001\t0\t0\tOTHERS\tone"]
 
 
 def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:

@@ -22,7 +22,7 @@ from playbook_db.web import application
 from tests.web.asking import page_of
 from tests.web.conftest import Visitor, served
 
-PAGES = ("points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
+PAGES = ("", "points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
 TEXT = "Run the tests with make."
 
 

@@ -23,11 +23,12 @@ from tests.web.seeing import Seen, seeing
 pytestmark = pytest.mark.nightly
 
 PAGES = (
-    "/points", "/points?state=retired", "/points?q=nothing+like+it", "/points/pat-002", "/points/oth-003",
+    "/", "/points", "/points?state=retired", "/points?q=nothing+like+it", "/points/pat-002", "/points/oth-003",
     "/forget/pat-002", "/history", "/history/50", "/history/at/20", "/history/diff?from=10&to=50",
     "/review", "/review?proposal=p2&edit=1", "/sessions", "/numbers", "/projects",
 )  # fmt: skip
-OF_NOTHING = ("points", "history", "review", "sessions", "numbers")
+FOLDED = "Retire, move or forget this point"
+OF_NOTHING = ("", "points", "history", "review", "sessions", "numbers")
 
 
 @pytest.fixture(scope="module")
@@ -268,6 +269,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     act("Save")
     assert details(seen, name).point.text == f"Added by {by} and edited"
     assert seen.driver.find_element(By.CSS_SELECTOR, ".life ins").text.strip() == "and edited"
+    seen.open_details(FOLDED, by)
     seen.fill_in("Reason", "It has served", by=by)
     act("Retire")
     retired = details(seen, name).retired
@@ -275,11 +277,13 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     assert retired.reason == "It has served"
     act("Restore")
     assert details(seen, name).retired is None
+    seen.open_details(FOLDED, by)
     seen.tick("keep a copy in this project", by)
     act("Promote to your personal playbook")
     assert f"Added by {by} and edited" in seen.users_texts()
 
     seen.go(f"/points/{name}")
+    seen.open_details(FOLDED, by)
     act("Forget …")
     assert f"Added by {by} and edited" not in seen.driver.find_element(By.TAG_NAME, "h1").text
     seen.tick("I know that this can't be undone", by)
@@ -296,6 +300,7 @@ def test_a_guard_is_created_and_removed(seen: Seen, axe: str, by: str) -> None:
     act, folder = seen.click if by == "mouse" else seen.press, str(seen.folder)
     name = a_point(seen, f"Guarded by {by}")
     seen.go(f"/points/{name}")
+    seen.open_details("Show this point before some tool calls", by)
     seen.fill_in("Calls of", "Bash(git push *)", by=by)
     act("Create the guard")
     assert guards.read(folder) == [guards.PointGuard(name, "Bash(git push *)", "ask")]
@@ -331,6 +336,7 @@ def test_what_was_done_can_be_undone_where_it_is_told(seen: Seen) -> None:
     """The line says which revision it was, and leads to it."""
     name = a_point(seen, "Retired too soon")
     seen.go(f"/points/{name}")
+    seen.open_details(FOLDED)
     seen.click("Retire")
     seen.and_wait(seen.driver.find_element(By.CSS_SELECTOR, ".said a").click)
     seen.click("Undo this revision")
@@ -370,6 +376,7 @@ def test_all_is_done_without_a_script(without_script: Seen) -> None:
     seen.click("Helpful")
     seen.field("Text").send_keys(", all of it")
     seen.click("Save")
+    seen.open_details(FOLDED)
     seen.click("Retire")
     seen.click("Restore")
     assert "Done without a script, all of it" in texts(seen)

@@ -527,7 +527,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "seen here; Bash: make test" in page
     assert "not followed, which cost the session time" in page
     assert "/sessions/sess%2Fion%201?" in body
-    assert f"retire into {target}" in page
+    assert f"retired into {target}" in page
     assert "session s-lamp" in page
     assert "shown by prompt" in page
     assert "Shown in 1 session, followed in 1, ignored in 1, which cost 1 failed call." in page
@@ -547,7 +547,7 @@ def test_a_long_life_comes_by_pages(site: Site) -> None:
     (earlier,) = re.findall(r'rel="next" href="([^"]+)"', first.body)
     second = site.visitor.see(html.unescape(earlier))
 
-    revisions = [re.findall(r"<li><a[^>]*>r(\d+)</a> <time", page.body) for page in (first, second)]
+    revisions = [re.findall(r">revision (\d+)</a></span>", page.body) for page in (first, second)]
     assert [len(each) for each in revisions] == [50, 11]
     assert len({*revisions[0], *revisions[1]}) == 61
     assert 'rel="next"' not in second.body

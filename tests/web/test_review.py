@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.proposal_rows import Kind
@@ -290,3 +292,21 @@ def test_each_page_says_how_many_proposals_wait(proposals: Proposals) -> None:
     assert [_badge(proposals.visitor.see(page)) for page in ("/points", "/numbers", "/review")] == [["2"]] * 3
     proposals.decide(first, "reject")
     assert _badge(proposals.visitor.see("/history")) == ["1"]
+
+
+def test_what_waits_in_other_projects_is_counted(proposals: Proposals, tmp_path: Path) -> None:
+    """Each other project with proposals is named with their number; a link leads there. The personal ones aren't."""
+    other = tmp_path / "other"
+    (other / ".claude").mkdir(parents=True)
+    with open_project(proposals.shared.url, str(other), notify=print) as project:
+        for number in range(2):
+            with project.store.write(project.key) as book:
+                book.add_proposal({"type": "ADD", "text": f"There {number}"}, "ADD", (), "outside", "s9")
+    proposals.propose("ADD", is_users=True, text="Everywhere")
+
+    page = proposals.visitor.see("/review").body
+    (elsewhere,) = re.findall(r"<h2>In other projects</h2>(.*?)</ul>", page, re.DOTALL)
+
+    assert "2 wait" in elsewhere
+    assert re.findall(r">(/[^<]*)</a>", elsewhere) == [str(other)]
+    assert ">no evidence<" in proposals.visitor.see("/review", project=str(other)).body

@@ -61,7 +61,7 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
     """Accept or reject what learning proposes.
 
-    A lesson from a web page, or without evidence in its session (trust: outside), changes nothing until you accept it.
+    A lesson from a web page, or without evidence in its session, changes nothing until you accept it.
     On a terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit.
     Without a terminal, the proposals are only listed, as by `playbook list --proposed`.
 
@@ -114,8 +114,8 @@ def print_proposals(items: Sequence["ReviewItem"]) -> None:
     rows = []
     for item in items:
         sessions = str(item.proposal.sessions) if item.proposal.session_id else "-"  # it came from a file
-        rows.append((item.name, _summary(item), item.proposal.trust, sessions, _says(item)))
-    titles = ("id", "proposal", "trust", "sessions", "text or reason")
+        rows.append((item.name, _summary(item), item.proposal.trust_in_words, sessions, _says(item)))
+    titles = ("id", "proposal", "evidence", "sessions", "text or reason")
     print_table(titles, rows, nothing="no proposals", records=map(records.proposal_record, items))
     if items and not wants_json():
         notify(["to decide: playbook review, or with --accept ID and --reject ID"])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.cli.context import (
     Command,
     as_json,
@@ -110,7 +110,8 @@ def _propose_notes(file: str) -> None:
     text = f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else "")
     if numbers:
         also = f"; {known} known already" if known else ""
-        text = f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; to accept them: playbook review"
+        text = f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}"
+        text += f"; to accept them: {settings.review_command()}"
     lines = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
     print_answer(text, project=project.key, proposed=numbers, known=known, left_out=lines)
 

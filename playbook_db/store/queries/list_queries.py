@@ -213,6 +213,13 @@ FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
 WHERE p.kind = 'project' AND p.key NOT LIKE '%{JOINED}%' ORDER BY p.key
 """
 
+# The other projects in which proposals wait, and how many.
+WAITING_ELSEWHERE = f"""
+SELECT p.key, count(*) FROM proposals AS w JOIN playbooks AS p ON p.id = w.playbook_id
+WHERE w.state = 'waiting' AND p.kind = 'project' AND p.key <> :key AND p.key NOT LIKE '%{JOINED}%'
+GROUP BY p.key ORDER BY p.key
+"""
+
 PROPOSAL_COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
 )
@@ -393,6 +400,11 @@ def projects(execute: "Execute") -> "list[ListedProject]":
     matches = map(ListedProject._make, execute(PROJECTS, {}))
     listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
     return [each for each in listed if each.revisions or has_folder(each.key)]
+
+
+def waiting_elsewhere(execute: "Execute", key: str) -> "dict[str, int]":
+    """Return how many proposals wait in each project other than *key*, by project."""
+    return {str(name): int(count) for name, count in execute(WAITING_ELSEWHERE, {"key": key})}
 
 
 def waiting(book: "Reader") -> "list[ReviewItem]":
