@@ -1,4 +1,4 @@
-"""Who is asked after the reflector: the curator only about lessons beside points, and then for the marks of risk."""
+"""New texts are checked for risk; the first lessons need no curator."""
 
 import json
 from pathlib import Path
@@ -21,11 +21,6 @@ SAID = "mend the bug first, and say what it was"
 ADDS = [{"type": "ADD", "text": text, "section": "OTHERS"} for text in ("say what was run", "say nothing of the key")]
 
 
-def _reflected(*texts: str, kind: str = "worked") -> str:
-    lessons = [{"kind": kind, "text": text, "evidence": [SAID]} for text in texts]
-    return json.dumps({"analysis": "It went well.", "bullet_tags": [], "lessons": lessons})
-
-
 def _second_is_risky(request: Request) -> str:
     return marking.marks(request.last_said, lambda text: "key" in text)
 
@@ -38,7 +33,7 @@ def _second_is_risky(request: Request) -> str:
         (Answer(status=400), [], ["not checked for risk yet"] * 2),
     ],
 )
-def test_a_text_counts_if_it_is_marked_as_safe(
+def test_text_counts_if_it_is_marked_as_safe(
     learner_project: Project,
     transcript: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -46,7 +41,7 @@ def test_a_text_counts_if_it_is_marked_as_safe(
     counting: list[str],
     doubts: list[str],
 ) -> None:
-    """Else it waits with the reason, also if the model fails. The call counts in the budget."""
+    """Otherwise it waits with the reason. The call counts in the budget."""
     with MessagesApi(*answers(reflection(), curation(*ADDS)), marks=marks) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
@@ -59,28 +54,15 @@ def test_a_text_counts_if_it_is_marked_as_safe(
     assert budget.tokens_today(learner_project.store) == calls * TOKENS
 
 
-def test_without_a_lesson_no_curator_is_asked(
-    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Votes count all the same."""
-    voted = json.loads(reflection(("pat-001", "helpful"))) | {"lessons": []}
-    with MessagesApi(*answers(json.dumps(voted), curation(*ADDS))) as api:
-        learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
-
-    assert [is_reflector(request) for request in api.messages()] == [True]
-    assert not api.marked()
-    assert [(point.name, point.helpful) for point in read_playbook(learner_project).points] == [("pat-001", 1)]
-
-
-def test_the_first_lessons_become_points_without_a_curator(
+def test_first_lessons_need_no_curator(
     database: Store, folder: Path, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the section of their kind, and once; a risky one waits."""
+    """Each becomes one point in the section of its kind. A risky one waits."""
     project = Project.in_folder(database, str(folder))
     texts = ("say what was run", "Say what was run.", "say nothing of the key")
-    with MessagesApi(
-        Rule(_reflected(*texts, kind="wish_of_the_user"), when=is_reflector), marks=_second_is_risky
-    ) as api:
+    lessons = [{"kind": "wish_of_the_user", "text": text, "evidence": [SAID]} for text in texts]
+    reflected = json.dumps({"analysis": "It went well.", "bullet_tags": [], "lessons": lessons})
+    with MessagesApi(Rule(reflected, when=is_reflector), marks=_second_is_risky) as api:
         learn_transcript(project, transcript, model_at(api, monkeypatch))
 
     assert len(api.messages()) == len(api.marked()) == 1

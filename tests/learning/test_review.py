@@ -1,16 +1,15 @@
-"""From a page that a session read to a person's answer, or to a session that knows better."""
+"""A lesson that only a page supports waits for a person, or for a session with better evidence."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
-from tests.learning.conftest import MessagesApi, Rule, is_reflector, model_at
+from tests.learning.conftest import Learner, Rule, is_reflector
 from tests.playing import SampleSession
 from tests.transcripts import TranscriptBuilder, a_call
 
@@ -42,20 +41,18 @@ def known(database: Store, folder: Path) -> Project:
 
 @pytest.fixture
 def learn(known: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
-    """Lets a session of that number teach TEXT and vote against pat-001: by what a page says, or on better evidence."""
+    """Let session *number* teach TEXT and vote against pat-001: by what a page says, or on better evidence."""
 
     def once(number: int, *, better: bool = False, text: str = TEXT) -> None:
         quote = USER if better else PAGE
         session = SampleSession(
             "cart", _better_steps if better else _steps, [(text, [quote])], [("pat-001", "harmful", [quote])]
         )
-        path = session.write(tmp_path, number, project=str(known.folder))
-        rules = (
+        Learner(known, monkeypatch).learn(
+            session.write(tmp_path, number, project=str(known.folder)),
             Rule(lambda _: session.reflection(), when=is_reflector),
             Rule(lambda _: session.curation(), when=lambda request: not is_reflector(request)),
         )
-        with MessagesApi(*rules) as api:
-            learn_transcript(known, path, model_at(api, monkeypatch))
 
     return once
 
@@ -64,8 +61,8 @@ def _texts(project: Project) -> list[str]:
     return [point.text for point in read_playbook(project).points]
 
 
-def test_a_page_s_lesson_waits_until_a_person_accepts_it(known: Project, learn: Learn) -> None:
-    """However many sessions read it; then it is one revision with the page as its evidence."""
+def test_lesson_of_a_page_waits_for_a_person(known: Project, learn: Learn) -> None:
+    """However many sessions read the page. Accepted, it is a revision with the page as evidence."""
     learn(1)
     learn(2)
 
@@ -81,16 +78,15 @@ def test_a_page_s_lesson_waits_until_a_person_accepts_it(known: Project, learn: 
     points = {point.text: point for point in read_playbook(known).points}
     assert points["Never round"].harmful == 1
     assert TEXT in points
-    assert result.accepted == [1, 2]
     assert result.revision.changes[-1].evidence == items[1].proposal.evidence
     assert review.waiting(known) == []
     learn(3)
-    assert _texts(known) == ["Never round", TEXT]  # said already; the vote is another session's
-    assert [item.proposal.kind for item in review.waiting(known)] == ["VOTE"]
+    assert _texts(known) == ["Never round", TEXT]
+    assert [item.proposal.kind for item in review.waiting(known)] == ["VOTE"]  # of another session
 
 
-def test_a_session_with_better_evidence_makes_it_real(known: Project, learn: Learn) -> None:
-    """Up to case and spaces; nobody need decide it any more, and the record says who did."""
+def test_better_evidence_accepts_a_waiting_lesson(known: Project, learn: Learn) -> None:
+    """Texts may differ in case and spaces. The record names the session."""
     learn(1)
     learn(2, better=True, text=" round at the END.")
 
@@ -103,8 +99,8 @@ def test_a_session_with_better_evidence_makes_it_real(known: Project, learn: Lea
         assert decided[0].decided_by in ("cart-2", book.actor())
 
 
-def test_what_was_rejected_is_not_asked_again(known: Project, learn: Learn) -> None:
-    """By the next session that reads the page; the one that knows better teaches it all the same."""
+def test_rejected_lesson_is_not_proposed_again(known: Project, learn: Learn) -> None:
+    """A session with better evidence teaches it all the same."""
     learn(1)
     review.decide(known, [Decision(item.proposal.id, accepts=False) for item in review.waiting(known)])
     learn(2)

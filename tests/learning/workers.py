@@ -1,4 +1,4 @@
-"""A worker in a process of its own, forked from one that has imported what takes it longer than its work."""
+"""A worker in a process of its own, forked from one that has imported everything."""
 
 import os
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from benchmarks.torture.learning import NURSERY
 
 
 def work_with(environ: Mapping[str, str], patience_s: float) -> int | None:
-    """The exit code of a worker that has *environ* and nothing else, or None where it is at work still."""
+    """The exit code of a worker that has only *environ*, or None if it is still at work."""
     process = NURSERY.Process(target=_work_with, args=(dict(environ),))
     process.start()
     process.join(patience_s)
@@ -18,6 +18,6 @@ def _work_with(environ: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environ)
     os.chdir("/")
-    from playbook_db.claude_code import worker  # late: with its environment, should it not be there yet
+    from playbook_db.claude_code import worker  # late: it may read its environment
 
     worker.main()
