@@ -14,10 +14,10 @@ OLD = bytes(4 * 4096)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    made = tmp_path / "disk"
-    made.mkdir()
-    (made / "old").write_bytes(OLD)
-    return made
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    (folder / "old").write_bytes(OLD)
+    return folder
 
 
 def left_after(

@@ -85,9 +85,9 @@ def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Sessio
     path = home / ".claude" / "projects" / hook_runner.session_folder_name(str(folder)) / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
     served = tools.PlaybookTools(settings.database_url(), str(folder), SESSION)
-    made = Session(folder, path, TranscriptBuilder(SESSION), served)
-    made.transcript.user("please fix the parser")
+    session = Session(folder, path, TranscriptBuilder(SESSION), served)
+    session.transcript.user("please fix the parser")
     put_empty_database(home / ".claude" / "playbook" / "playbook.db")
-    made.add("Run the narrowest pytest selection first", "Never parse the repr of the ORM in tests")
+    session.add("Run the narrowest pytest selection first", "Never parse the repr of the ORM in tests")
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
-    return made
+    return session
