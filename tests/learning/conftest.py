@@ -49,8 +49,8 @@ def is_reflector(request: Request) -> bool:
 
 def reflection(*tags: tuple[str, str], analysis: str = "It went well.") -> str:
     """A reflector's answer."""
-    told = [{"name": name, "tag": tag, "rationale": f"{name} was {tag}"} for name, tag in tags]
-    return json.dumps({"analysis": analysis, "bullet_tags": told})
+    given = [{"name": name, "tag": tag, "rationale": f"{name} was {tag}"} for name, tag in tags]
+    return json.dumps({"analysis": analysis, "bullet_tags": given})
 
 
 def curation(*operations: dict[str, Any], reasoning: str = "It was missing.") -> str:
@@ -118,9 +118,9 @@ def _point_to(api: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
 
 
-def write_session(path: Path, *said: str, session_id: str = "", agent_id: str = "") -> str:
+def write_session(path: Path, *said: str) -> str:
     """Write a session in which the user *said* these texts, and the assistant cites pat-001 after each."""
-    session = TranscriptBuilder(session_id or path.stem, agent_id=agent_id)
+    session = TranscriptBuilder(path.stem)
     for text in said:
         session.user(text)
         session.assistant("Following [pat-001], I run the tests.")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code.learner import TranscriptResult, learn_transcript
+from playbook_db.claude_code.learner import TranscriptResult
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
-from tests.learning.conftest import MessagesApi, curation, is_reflector, model_at
+from tests.learning.conftest import Learner, answers, curation, is_reflector, reflection, write_session
 from tests.messages_api import Request, Rule
 from tests.quoting import quoting, with_evidence
 from tests.transcripts import TranscriptBuilder
@@ -46,8 +46,8 @@ def learn(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             Rule(quoting(reflected), when=is_reflector),
             Rule(lambda request: with_evidence(next(given), request), when=lambda request: not is_reflector(request)),
         )
-        with MessagesApi(*rules) as api:
-            return learn_transcript(project, path, model_at(api, monkeypatch)), api.messages()
+        learner = Learner(project, monkeypatch)
+        return learner.learn(path, *rules), learner.asked
 
     return once
 
@@ -127,3 +127,28 @@ def test_points_kept_apart_are_not_compared_again(learn: Learn, project: Project
     with project.store.read(project.key) as book:
         assert book.distinct_points() == [("pat-001", "ctx-001")]
     assert "- pat-001 and ctx-001" not in curator.said
+
+
+@pytest.mark.nightly(after=1)
+@pytest.mark.postgres
+def test_harmful_point_rests_until_a_helpful_vote(learner: Learner, playbook: Playbook, tmp_path: Path) -> None:  # noqa: F811
+    """It helped before, so it isn't retired; `render` leaves it out."""
+    for _ in range(5):
+        edit.vote(learner.project, "pat-001", "helpful")
+    edit.add(learner.project, "say what was run", section="pref")
+    url = ["--db", str(learner.project.store.url)]
+    for number in range(3):
+        assert "pat-001" in playbook("render", *url).out.split("## ", 1)[1]
+        path = write_session(tmp_path / f"s-{number}.jsonl", f"mend the bug first, attempt {number}")
+        learner.learn(path, *answers(reflection(("pat-001", "harmful")), curation()))
+
+    first, second = playbook("list", *url).out.splitlines()
+    assert first.endswith("\trests")
+    assert not second.endswith("\trests")
+    assert json.loads(playbook("show", "pat-001", "--json", *url).out)["resting"] is True
+    assert "; resting: sessions don't get it" in playbook("show", "pat-001", *url).out
+    assert "pat-001" not in playbook("render", *url).out.split("## ", 1)[1]
+
+    playbook("vote", "pat-001", "helpful", *url)
+
+    assert "[pat-001] helpful=6 harmful=3" in playbook("render", *url).out

@@ -1,4 +1,4 @@
-"""Whether a session followed the points that it was shown is kept with what it taught."""
+"""Whether a session followed or cited points is kept with what it taught."""
 
 import json
 from pathlib import Path
@@ -20,10 +20,11 @@ LATER = {"timestamp": "2999-01-01T00:00:00.000Z"}  # after the points were shown
 MISSING = "ModuleNotFoundError: No module named 'pytest_asyncio'"
 
 
-@pytest.fixture(autouse=True)
-def _second_point(learner: Learner) -> None:
-    """pat-002; pat-001 names no command."""
+@pytest.fixture
+def learner(learner: Learner) -> Learner:
+    """With pat-002; pat-001 names no command."""
     edit.add(learner.project, "Run tests with `uv run pytest`, never bare `pytest`.", section="pat")
+    return learner
 
 
 def _trials(learner: Learner) -> dict[tuple[str, str], tuple[int, ...]]:
@@ -123,3 +124,65 @@ def test_curator_hears_which_points_were_ignored(learner: Learner, tmp_path: Pat
 
     (asked,) = (json.dumps(request.body) for request in learner.asked if not is_reflector(request))
     assert "ignored in 3 sessions" in asked
+
+
+def _citations(learner: Learner) -> dict[tuple[str, str], int]:
+    """In how many chunks each session cited each point."""
+    rows = learner.rows(
+        "SELECT c.session_id, k.name, c.chunks FROM citations AS c"
+        " JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id"
+    )
+    return {(session, name): chunks for session, name, chunks in rows}
+
+
+def _transcript(folder: Path, *said: str) -> str:
+    session = TranscriptBuilder("s-2")
+    for text in said:
+        session.user("go on, please")
+        session.assistant(text)
+    return session.write(folder / "s-2.jsonl")
+
+
+def test_citations_are_kept_without_a_lesson(learner: Learner, transcript: str) -> None:
+    """They need no revision, and count once however often the chunk is met."""
+    summary = learner.learn(transcript, *NOTHING)
+    learner.learn(transcript, *NOTHING)
+
+    assert not summary.revisions
+    assert _citations(learner) == {("s-1", "pat-001"): 1}
+
+
+def test_only_names_of_known_points_are_citations(learner: Learner, tmp_path: Path) -> None:
+    """Retired points count. A point that is added by the same lesson can't have been meant."""
+    edit.add(learner.project, "say what was run", section="pref")
+    edit.retire(learner.project, "pref-001")
+    path = _transcript(tmp_path, "By [pat-001, pref-001] and [mis-404] and [pat-003].")
+    added = {"type": "ADD", "text": "go on and commit often", "section": "PATTERNS & APPROACHES"}
+
+    learner.learn(path, *answers(reflection(), curation(added)))
+
+    assert learner.points["pat-003"][0] == "go on and commit often"
+    assert _citations(learner) == {("s-2", "pat-001"): 1, ("s-2", "pref-001"): 1}
+
+
+@pytest.mark.postgres
+def test_citations_count_chunks(learner: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several citations in one chunk count once."""
+    monkeypatch.setattr(learner_module, "CHUNK_CHARS", 2000)
+    said = [f"{text} {'and so on ' * 300}" for text in ("[pat-001], [pat-001]", "nothing", "[pat-001]")]
+
+    assert len(learner.learn(_transcript(tmp_path, *said), *NOTHING).learned) >= 3
+
+    assert _citations(learner) == {("s-2", "pat-001"): 2}
+
+
+def test_thinking_may_cite(learner: Learner, tmp_path: Path) -> None:
+    """Also if the session ends in a call."""
+    session = TranscriptBuilder("s-4")
+    session.user("mend it")
+    thinking = {"type": "thinking", "thinking": "As [pat-001] says.", "signature": "x"}
+    session.assistant(thinking, a_call("Bash", command="ls"))
+
+    learner.learn(session.write(tmp_path / "s-4.jsonl"), *NOTHING)
+
+    assert _citations(learner) == {("s-4", "pat-001"): 1}

@@ -1,7 +1,6 @@
 """From a transcript to one revision, once."""
 
 import json
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.services.learning import asking, queue
 from playbook_db.services.playbook import edit, suggestions
-from playbook_db.services.reading import history
 from playbook_db.store.playbook.learning import Call
 from tests.builders import learned_to
 from tests.learning.conftest import (
@@ -22,16 +20,14 @@ from tests.learning.conftest import (
     HELPFUL,
     Answer,
     Learner,
-    MessagesApi,
     Rule,
     answers,
     curation,
     is_reflector,
-    model_at,
     reflection,
     write_session,
 )
-from tests.messages_api import PromptCache, Usage
+from tests.messages_api import Usage
 from tests.reading import read_chunks
 from tests.transcripts import TranscriptBuilder, a_session
 
@@ -187,27 +183,6 @@ def test_default_budget_is_a_million_tokens_a_day(
     assert len(learner.asked) == 2
 
 
-def test_next_session_reads_prompts_from_the_cache(
-    learner: Learner, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Votes in between don't change the cached part, and cached tokens count as used."""
-    advice = [f"run `make check-{number}` before anything else of the kind; read what it says" for number in range(40)]
-    for text in advice:
-        edit.add(learner.project, text)
-    cache = PromptCache()
-    with MessagesApi(*HELPFUL, cache=cache) as api:
-        model = model_at(api, monkeypatch)
-        first = learn_transcript(learner.project, transcript, model)
-        second = learn_transcript(learner.project, a_session().write(tmp_path / "s-2.jsonl"), model)
-
-    assert learner.points["pat-001"][1] > 0
-    reflected, curated, *again = cache.usages
-    for before, after in zip((reflected, curated), again, strict=True):
-        assert after.cache_read_input_tokens == before.cache_creation_input_tokens > 1024 + len("".join(advice)) // 4
-        assert after.cache_creation_input_tokens == before.cache_read_input_tokens == 0
-    assert first.tokens + second.tokens == sum(sum(astuple(usage)) for usage in cache.usages)
-
-
 def test_reply_without_usage_counts_by_its_length(
     learner: Learner, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,16 +261,6 @@ def test_next_worker_does_a_killed_worker_s_job(learner: Learner, transcript: st
     learner.work()
 
     assert learner.states == ["done"]
-
-
-def test_tokens_are_kept_for_each_session(learner: Learner, transcript: str) -> None:
-    learner.learn(transcript)
-
-    (session,) = history.sessions(learner.project)
-    assert (session.session_id, session.revisions, session.calls) == ("s-1", 1, 3)
-    assert session.tokens > 0
-    columns = "finished_at IS NOT NULL, revision, curator_reasoning, input_tokens > 0"
-    assert learner.rows(f"SELECT {columns} FROM reflections") == [(1, 2, "It was missing.", 1)]
 
 
 def test_worker_stops_between_chunks_at_its_time_limit(

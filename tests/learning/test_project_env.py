@@ -3,15 +3,14 @@
 import json
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.torture.learning import NURSERY
 from playbook_db.cli.main import main
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
@@ -19,9 +18,7 @@ from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import Client
-from tests.learning.conftest import MessagesApi, answers, curation, reflection
-from tests.learning.workers import work_with
-from tests.transcripts import TranscriptBuilder
+from tests.learning.conftest import MessagesApi, answers, curation, reflection, write_session
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes, some by a socket file
 
@@ -38,10 +35,10 @@ def client(folder: Path, home: Path) -> Client:
 @pytest.fixture
 def another(client: Client, tmp_path: Path) -> Path:
     """Another project, whose session waits to be learned from."""
-    made = tmp_path / "another"
-    made.mkdir()
-    _wait(client, made, "the other's words")
-    return made
+    folder = tmp_path / "another"
+    folder.mkdir()
+    _wait(client, folder, "the other's words")
+    return folder
 
 
 @pytest.fixture
@@ -60,10 +57,7 @@ def users() -> Iterator[MessagesApi]:
 
 def _wait(client: Client, folder: Path, said: str) -> None:
     """Queue a session in *folder*, in which the user *said* this."""
-    session = TranscriptBuilder("s-1")
-    session.user(said)
-    session.assistant("Done.")
-    path = session.write(folder / "s-1.jsonl")
+    path = write_session(folder / "s-1.jsonl", said)
     with open_store(f"sqlite:///{client.database}") as store:
         project = Project.in_folder(store, str(folder))
         edit.add(project, "a point")
@@ -77,7 +71,7 @@ def _bring(folder: Path, **env: Any) -> dict[str, str]:
     return {name: str(value) for name, value in env.items()}
 
 
-def _end_session(client: Client, environ: dict[str, str], *, is_forked: bool = True) -> None:
+def _end_session(client: Client, environ: dict[str, str]) -> None:
     """End an empty session in the client's project, and run a worker with the environment that its hook gives."""
     kept = client.home / "environment"
     client.worker.write_text(f"#!/bin/sh\n/usr/bin/env -0 > '{kept}.new' && /bin/mv '{kept}.new' '{kept}'\n")
@@ -85,12 +79,19 @@ def _end_session(client: Client, environ: dict[str, str], *, is_forked: bool = T
     assert running.appears(kept)
     theirs = dict(pair.split("=", 1) for pair in kept.read_text().split("\0") if pair)
     kept.unlink()
-    if is_forked:
-        assert work_with(theirs, running.PATIENCE_S) == 0
-        return
-    command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-    done = subprocess.run(command, env=theirs, cwd="/", capture_output=True, timeout=running.PATIENCE_S)
-    assert done.returncode == 0
+    process = NURSERY.Process(target=_work_with, args=(theirs,))
+    process.start()
+    process.join(running.PATIENCE_S)
+    assert process.exitcode == 0
+
+
+def _work_with(environ: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir("/")
+    from playbook_db.claude_code import worker  # late: it may read its environment
+
+    worker.main()
 
 
 def _keys(api: MessagesApi) -> set[str]:
@@ -127,27 +128,6 @@ def test_odd_settings_reach_no_other_project(
 
     assert gateway.messages() == []
     assert _jobs(client)["another"][0] == "queued"
-
-
-@pytest.mark.nightly
-def test_other_projects_wait_while_values_are_hidden(
-    client: Client, another: Path, gateway: MessagesApi, users: MessagesApi
-) -> None:
-    """The project's value hides the shell's. No try counts, and a worker of another session goes on."""
-    session = _bring(client.folder, ANTHROPIC_BASE_URL=gateway.url)
-    users_own = {"ANTHROPIC_BASE_URL": users.url, "ANTHROPIC_API_KEY": USERS_KEY}
-
-    _end_session(client, {**users_own, **session}, is_forked=False)
-
-    assert gateway.messages() == users.messages() == []
-    assert _jobs(client)["another"][0] == "queued"
-    assert "settings hide your own keys or addresses" in _jobs(client)["another"][1]
-    assert client.rows("SELECT attempts FROM jobs WHERE state = 'queued'") == [(0,)]
-    (waits_until,) = client.rows("SELECT not_before FROM jobs WHERE state = 'queued'")
-    assert waits_until[0] < queue.later(61.0)  # another session may start a worker soon
-    (client.folder / ".claude" / "settings.json").unlink()
-    _end_session(client, users_own)
-    assert _keys(users) == {USERS_KEY}
 
 
 def test_trusted_project_s_job_has_its_settings(

@@ -45,25 +45,22 @@ def _killed(*_: object, **__: object) -> NoReturn:
 @pytest.fixture
 def own(learner_project: Project) -> Project:
     """The user's own playbook with upref-001 and upref-002, which session s-1 was shown."""
-    made = Project.of_user(learner_project.store)
-    edit.add(made, "answer briefly", section="pref")
-    edit.add(made, "write English names", section="pref")
-    show_all(made)
-    return made
+    playbook = Project.of_user(learner_project.store)
+    edit.add(playbook, "answer briefly", section="pref")
+    edit.add(playbook, "write English names", section="pref")
+    show_all(playbook)
+    return playbook
 
 
 @pytest.fixture
 def lesson(learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
     """Learn from a session in which the user said WISH and upref-001 was cited. Returns the requests."""
 
-    def once(reflected: str, curated: str, *, turns: int = 1) -> list[Request]:
+    def once(reflected: str, curated: str) -> list[Request]:
         session = TranscriptBuilder("s-1")
         session.user(WISH)
         session.assistant("As [pat-001] and [upref-001] say.")
         session.run("pytest -q", "3 passed")
-        for _ in range(turns):
-            session.user("thank you")
-            session.assistant("You're welcome.")
         learner = Learner(learner_project, monkeypatch)
         learner.learn(session.write(tmp_path / "s-1.jsonl"), *answers(reflected, curated))
         return learner.asked
@@ -190,30 +187,6 @@ def test_kill_between_the_commits_counts_once(
     assert _points(own)["upref-001"][1] == 1
     assert len(_waiting(own)) == 1
     assert lesson(said, wish) == []
-
-
-def test_session_that_goes_on_after_a_kill_counts_once(
-    learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Then the chunk is longer, and the reflector is asked again."""
-    said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
-    with monkeypatch.context() as patch:
-        _kill_at_commit(patch, is_users=False)
-        with pytest.raises(_KilledError):
-            lesson(said, curation())
-
-    lesson(said, curation(), turns=3)
-
-    assert _points(learner_project)["pat-001"][1] == 1
-    assert _points(own)["upref-001"][1] == 1
-
-
-def test_unknown_own_points_create_no_playbook(learner_project: Project, lesson: Learn) -> None:
-    lesson(reflection(("upref-009", "helpful")), curation({"type": "DELETE", "target_id": "upref-009"}))
-
-    own = Project.of_user(learner_project.store)
-    with own.store.read(own.key) as book:
-        assert book.playbook_id == 0
 
 
 @pytest.mark.nightly(after=1)

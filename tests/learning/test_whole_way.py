@@ -1,7 +1,6 @@
 """The whole way in real processes: hook, worker, model, changed playbook."""
 
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -13,9 +12,8 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code import worker
 from playbook_db.cli.main import main
-from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
@@ -24,15 +22,11 @@ from playbook_db.store.engine import Store, open_store
 from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client
 from tests.learning.conftest import (
-    ADD,
     GOOD,
-    HELPFUL,
     Answer,
     MessagesApi,
-    Rule,
     answers,
     curation,
-    is_reflector,
     model_at,
     reflection,
     write_session,
@@ -47,13 +41,13 @@ SESSIONS = 8
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
     """Claude Code in the project's folder, with a mirrored playbook of one point."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.transcript.parent.mkdir(parents=True)
-    with open_store(f"sqlite:///{made.database}") as store:
+    client = running.a_client(folder, home, is_patient=True)
+    client.transcript.parent.mkdir(parents=True)
+    with open_store(f"sqlite:///{client.database}") as store:
         project = Project.in_folder(store, str(folder))
         edit.add(project, "run the tests first", section="PATTERNS & APPROACHES")
         mirror.switch(project, on=True)
-    return made
+    return client
 
 
 def _begin(client: Client, event: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
@@ -101,20 +95,6 @@ def _worker_log(client: Client) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _numbered() -> tuple[Rule, Rule]:
-    """A model that learns lesson N from a session that says `errand N`."""
-
-    def reflected(request: Request) -> str:
-        (number,) = set(re.findall(r"errand (\d+)", request.last_said))
-        return reflection(("pat-001", "helpful"), analysis=f"Errand-{number} went well.")
-
-    def curated(request: Request) -> str:
-        (number,) = set(re.findall(r"Errand-(\d+)", request.last_said))
-        return curation({**ADD, "text": f"lesson {number}"})
-
-    return answers(reflected, curated)
-
-
 def _errands(client: Client, count: int) -> list[dict[str, Any]]:
     """The ends of *count* sessions, each with a transcript."""
     events = []
@@ -146,58 +126,6 @@ def test_from_a_hook_to_a_changed_playbook(client: Client, monkeypatch: pytest.M
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 
-@pytest.mark.nightly
-def test_sessions_may_end_at_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each votes once, and each adds its point."""
-    events = _errands(client, SESSIONS)
-    with MessagesApi(*_numbered()) as api:
-        model_at(api, monkeypatch)
-        _hooks(client, *events)
-        _drain(client)
-        assert len(api.messages()) == 2 * SESSIONS
-
-    assert client.rows("SELECT helpful FROM key_points WHERE name = 'pat-001'") == [(SESSIONS,)]
-    added = client.rows("SELECT text FROM key_points WHERE name <> 'pat-001'")
-    assert sorted(added) == sorted((f"lesson {number}",) for number in range(SESSIONS))
-    assert client.rows("SELECT DISTINCT state FROM jobs") == [("done",)]
-    with open_store(f"sqlite:///{client.database}") as store:
-        assert maintenance.check(store) == []
-    assert _worker_log(client) == ""
-
-
-@pytest.mark.nightly
-def test_many_events_learn_a_session_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two compactions, three subagents and the end."""
-    agents = [client.transcript.with_suffix("") / "subagents" / f"agent-a{number}.jsonl" for number in range(3)]
-    write_session(client.transcript, "first task")
-    for number, agent in enumerate(agents):
-        write_session(agent, f"look into part {number}", session_id=running.SESSION, agent_id=f"a{number}")
-    stops = [
-        client.subagent_stop(agent_id=f"a{number}", agent_transcript_path=str(agent))
-        for number, agent in enumerate(agents)
-    ]
-    events = [client.compaction("auto"), stops[0], client.compaction(), *stops[1:], client.end()]
-    with MessagesApi(*HELPFUL) as api:
-        model_at(api, monkeypatch)
-        counts = []
-        for grown in (False, True):
-            if grown:
-                write_session(client.transcript, "first task", "second task")
-                write_session(agents[0], "look into part 0", "look again", session_id=running.SESSION, agent_id="a0")
-            _hooks(client, *events)
-            _drain(client)
-            counts.append(len(api.messages()))
-        asked = [request.last_said for request in api.messages() if is_reflector(request)]
-
-    assert counts == [8, 12]
-    assert sum("first task" in said for said in asked) == 1
-    assert sum("second task" in said for said in asked) == 1
-    assert sum("look into part 0" in said for said in asked) == 1
-    # Votes on the user's words count; a subagent's user is the assistant, whose words are no evidence.
-    assert client.rows("SELECT helpful FROM key_points WHERE name = 'pat-001'") == [(2,)]
-    assert client.rows("SELECT DISTINCT state FROM jobs") == [("done",)]
-
-
 def test_hook_never_waits_for_the_model(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the hook that starts the worker, nor a later one."""
     events = _errands(client, 2)
@@ -218,30 +146,6 @@ def test_hook_never_waits_for_the_model(client: Client, monkeypatch: pytest.Monk
         _drain(client)
 
     assert client.rows("SELECT DISTINCT state FROM jobs") == [("done",)]
-
-
-def test_hanging_endpoint_costs_one_deadline(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The job waits with its error and one try."""
-    monkeypatch.setattr(learner, "JOB_DEADLINE_S", 1.0)
-    transcript = write_session(client.transcript, "mend the bug")
-    with MessagesApi(Answer(reflection(), delay_s=60.0)) as api, open_store(settings.database_url()) as store:
-        model_at(api, monkeypatch)
-        queue.take_in(store, str(client.folder), {"session_id": "s-1", "transcript_path": transcript})
-        import anthropic  # noqa: F401 - it takes most of the deadline
-
-        began = time.monotonic()
-        done = worker.run(settings.database_url())
-        took_s = time.monotonic() - began
-        (job,) = queue.list_jobs(store)
-
-    assert took_s < 60
-    assert done is not None
-    assert (done.learned, done.failed) == (0, 1)
-    assert (job.state, job.attempts) == ("queued", 1)
-    assert job.error
-    assert job.not_before
-    assert len(api.messages()) <= 3
-    assert client.rows("SELECT helpful FROM key_points") == [(0,)]
 
 
 def test_job_queued_while_the_worker_ends_is_done(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
