@@ -42,8 +42,7 @@ def _names(context: str) -> set[str]:
     return {line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")}
 
 
-def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
-    """The session's start, then the prompt, then the file."""
+def test_explanation_equals_the_hooks_output(client: Client) -> None:
     start, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT, "src/work.py")
     shown = {
         moment: {each.point.name for each in found if each.reason.startswith(f"shown with the {moment}")}
@@ -59,8 +58,7 @@ def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
     assert all(shown.values())
 
 
-def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
-    """It rests, doesn't fit enough, there is no more space, or the session has it."""
+def test_each_hidden_point_has_a_reason(client: Client) -> None:
     told = _explained(client, "src/work.py")
 
     assert told["prompt", "oth-001"] == told["file", "oth-001"]
@@ -72,8 +70,7 @@ def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
     assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
 
 
-def test_the_start_s_points_come_last_each_once(client: Client) -> None:
-    """Also those without a word of the prompt. The others have the shared words."""
+def test_points_of_the_start_come_last(client: Client) -> None:
     _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT)
     at_start = [each.point.name for each in found if each.moment == "start"]
 
@@ -82,15 +79,13 @@ def test_the_start_s_points_come_last_each_once(client: Client) -> None:
     assert {each.point.name: each.shares for each in found}["oth-003"] == ("drain",)
 
 
-def test_a_moment_that_is_switched_off_brings_nothing(client: Client) -> None:
-    """The reason names the setting."""
+def test_disabled_event_shows_nothing(client: Client) -> None:
     (client.home / ".claude" / "settings.json").write_text(json.dumps({"playbook_on_prompt": False}))
 
     assert set(_explained(client).values()) == {"playbook_on_prompt is off"}
 
 
-def test_a_database_that_hooks_can_t_read_is_an_error(client: Client) -> None:
-    """It isn't there, or it is damaged."""
+def test_unreadable_database_is_an_error(client: Client) -> None:
     for damage in (lambda: client.database.write_bytes(b"x" * 5000), client.database.unlink):
         damage()
         with pytest.raises(DatabaseError):

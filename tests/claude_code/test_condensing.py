@@ -13,7 +13,6 @@ from playbook_db.claude_code.transcripts.condensing import (
     RESULT_LIMIT,
     WORDS_LIMIT,
     condense,
-    cut_middle,
     share,
 )
 from playbook_db.claude_code.transcripts.parts import Part
@@ -28,13 +27,11 @@ def a_call(name: str, given: object) -> Part:
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking", "result"])
-def test_what_is_short_stays_as_it_is(kind: str) -> None:
-    """Only white space around it goes."""
+def test_short_text_is_unchanged(kind: str) -> None:
     assert condense(Part(kind, "\n  first\n\n  second \n")) == "first\n\n  second"
 
 
-def test_words_are_cut_only_beyond_a_generous_limit() -> None:
-    """Twenty thousand characters are whole; of more, both ends stay and the number between is told."""
+def test_long_words_keep_both_ends() -> None:
     whole = "word " * (WORDS_LIMIT // 5)
     cut = condense(Part("text", "BEGIN" + "x" * 2 * WORDS_LIMIT + "END"))
 
@@ -44,31 +41,19 @@ def test_words_are_cut_only_beyond_a_generous_limit() -> None:
     assert len(cut) <= WORDS_LIMIT
 
 
-def test_the_number_of_characters_left_out_is_right() -> None:
-    """What is kept and what is told to be left out make the whole."""
-    text = "abcdefghij" * 100
-    head, told, tail = cut_middle(text, 200).split("\n")
-
-    assert text.startswith(head)
-    assert text.endswith(tail)
-    assert told == f"[... {len(text) - len(head) - len(tail)} characters left out ...]"
-
-
-def test_a_call_is_one_line() -> None:
-    """`tool(NAME): ` and what was given; line breaks are written as `\\n`."""
+def test_call_is_one_line() -> None:
     assert condense(a_call("Bash", {"command": "pytest -q\nruff check"})) == r"tool(Bash): pytest -q\nruff check"
     assert condense(a_call("Grep", {"pattern": "x", "n": 3, "in": ["a"]})) == 'tool(Grep): pattern=x; n=3; in=["a"]'
     assert condense(a_call("Now", {})) == "tool(Now):"
     assert condense(Part("call", "Odd not json\u2028at all")) == r"tool(Odd): not json\nat all"
 
 
-def test_no_nul_comes_back_out_of_a_calls_json() -> None:
-    """JSON hides it as an escape, in a key as in a value; no request and no database takes it."""
+def test_call_has_no_nul() -> None:
+    """JSON hides a NUL as an escape."""
     assert condense(a_call("Bash", {"\0": 1, "b": "\0"})) == "tool(Bash): \ufffd=1; b=\ufffd"
 
 
-def test_of_a_long_input_the_short_values_stay_whole() -> None:
-    """The path of an edited file is told however long its new content is."""
+def test_short_values_of_an_input_stay_whole() -> None:
     told = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
 
     assert "file_path=/home/dev/project/a.py" in told
@@ -77,13 +62,11 @@ def test_of_a_long_input_the_short_values_stay_whole() -> None:
     assert "\n" not in told
 
 
-def test_a_result_without_output_says_so() -> None:
-    """That a command said nothing may be the news."""
+def test_empty_result_says_so() -> None:
     assert condense(Part("result", " \n")) == NO_OUTPUT
 
 
-def test_colours_of_a_terminal_and_its_line_ends_go() -> None:
-    """They tell nothing and hide the errors."""
+def test_terminal_colors_are_removed() -> None:
     assert condense(Part("result", "\x1b[1;31mFAILED\x1b[0m x\r\nend")) == "FAILED x\nend"
 
 
@@ -118,8 +101,7 @@ EVIDENCE = [
 
 
 @pytest.mark.parametrize("evidence", EVIDENCE)
-def test_evidence_of_what_worked_outlives_the_noise_around_it(evidence: str) -> None:
-    """In the middle of a long output, with equal noise before and after."""
+def test_evidence_survives_noise(evidence: str) -> None:
     told = condense(Part("result", f"{NOISE}{evidence}\n{NOISE}"))
 
     assert evidence in told
@@ -129,8 +111,7 @@ def test_evidence_of_what_worked_outlives_the_noise_around_it(evidence: str) -> 
     assert len(told) <= RESULT_LIMIT
 
 
-def test_what_looks_rare_outlives_what_is_said_by_the_thousand() -> None:
-    """Errors that are expected and repeated, warnings, and tests with such words in their names come last."""
+def test_rare_error_survives_frequent_ones() -> None:
     storm = "".join(
         f"10:00:{index} ERROR app.cart could not reach node {index}, trying again\n"
         f"tests/fatal/test_panic.py::test_error_{index} PASSED\nsrc/a.c:{index}:3: warning: unused variable\n"
@@ -142,8 +123,7 @@ def test_what_looks_rare_outlives_what_is_said_by_the_thousand() -> None:
     assert failure in told
 
 
-def test_what_stands_around_a_rare_error_is_kept() -> None:
-    """Where it is, what was expected, and the file under whose heading it stands."""
+def test_lines_around_an_error_are_kept() -> None:
     failure = (
         "/home/dev/shop/cart.js\n  1:2  warning  Unexpected console\n  3:4  error  'x' is not defined\n"
         "    Expected: 3\n    Received: 4\n      at cart.js:3:4\n"
@@ -154,31 +134,21 @@ def test_what_stands_around_a_rare_error_is_kept() -> None:
         assert line in told or "warning" in line
 
 
-def test_evidence_in_the_middle_of_megabytes_is_found() -> None:
-    """All of a result is searched, not its ends alone."""
-    told = condense(Part("result", f"{NOISE * 30}fatal: not a git repository\n{NOISE * 30}"))
-
-    assert "fatal: not a git repository" in told
-
-
-def test_what_a_progress_bar_wrote_over_hides_nothing() -> None:
-    """Each state of a bar is a line of its own, so what follows on it is one too."""
+def test_progress_bar_hides_no_error() -> None:
     bar = "".join(f"{index}% done\r" for index in range(1_000))
     told = condense(Part("result", f"{bar}error: no space left\r{bar}"))
 
     assert "\nerror: no space left\n" in told
 
 
-def test_an_error_may_be_longer() -> None:
-    """A failed call teaches more than one that worked."""
+def test_errors_may_be_longer() -> None:
     shown, failed = (condense(Part("result", NOISE, is_error)) for is_error in (False, True))
 
     assert RESULT_LIMIT * 0.9 < len(shown) <= RESULT_LIMIT
     assert ERROR_LIMIT * 0.9 < len(failed) <= ERROR_LIMIT
 
 
-def test_of_much_evidence_the_last_and_the_first_stay() -> None:
-    """A summary stands at the end, the first error is often the cause of the others."""
+def test_first_and_last_errors_stay() -> None:
     errors = "".join(f"Error: number {index}\n" for index in range(1_000))
     told = condense(Part("result", f"{NOISE}{errors}{NOISE}"))
 
@@ -187,23 +157,14 @@ def test_of_much_evidence_the_last_and_the_first_stay() -> None:
     assert "Error: number 500\n" not in told
 
 
-def test_evidence_in_one_endless_line_is_found() -> None:
-    """Minified output has no lines; what is around the error is kept."""
+def test_error_in_a_long_line_is_found() -> None:
     told = condense(Part("result", "x;" * 50_000 + " TypeError: undefined is no function " + "y;" * 50_000))
 
     assert "TypeError: undefined is no function" in told
     assert len(told) <= RESULT_LIMIT
 
 
-def test_a_gap_shorter_than_the_word_for_it_is_kept() -> None:
-    """Nothing is won by leaving it out."""
-    told = condense(Part("result", f"{NOISE}Error: one\nand\nError: two\n{NOISE}"))
-
-    assert "Error: one\nand\nError: two" in told
-
-
-def test_what_a_result_says_is_left_out_adds_up() -> None:
-    """Kept characters and those told to be left out make the whole."""
+def test_left_out_characters_add_up() -> None:
     text = f"{NOISE}Exit code 1\n{NOISE}3 failed\n{NOISE}".strip()
     told = condense(Part("result", text))
     kept = told.split("\n[... ")
@@ -215,8 +176,7 @@ def test_what_a_result_says_is_left_out_adds_up() -> None:
 
 
 @given(part=parts, limit=st.integers(0, 4_000))
-def test_the_limit_is_kept_and_the_outcome_is_the_same_each_time(part: Part, limit: int) -> None:
-    """Whatever the text is."""
+def test_limit_is_kept(part: Part, limit: int) -> None:
     told = condense(part, limit)
 
     assert len(told) <= limit
@@ -224,14 +184,12 @@ def test_the_limit_is_kept_and_the_outcome_is_the_same_each_time(part: Part, lim
 
 
 @given(st.text("a\n", max_size=50), st.integers(0, 300), st.integers(400, 3_000))
-def test_the_limit_is_kept_by_texts_full_of_evidence(line: str, times: int, limit: int) -> None:
-    """The words in the gaps count too."""
+def test_limit_is_kept_by_many_errors(line: str, times: int, limit: int) -> None:
     assert len(condense(Part("result", f"{line}\nError\n{line}" * times), limit)) <= limit
 
 
 @given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))
-def test_shares_never_exceed_the_total_nor_any_size(sizes: list[int], total: int) -> None:
-    """Nothing is kept back while some size isn't met, but for what can't be divided."""
+def test_shares_exceed_no_total_or_size(sizes: list[int], total: int) -> None:
     shares = share(sizes, total)
 
     assert all(one <= size for one, size in zip(shares, sizes, strict=True))
@@ -240,5 +198,4 @@ def test_shares_never_exceed_the_total_nor_any_size(sizes: list[int], total: int
 
 
 def test_small_sizes_are_met_first() -> None:
-    """What is smaller than an equal share leaves the rest to the others."""
     assert share([10, 1_000, 30], 100) == (10, 60, 30)

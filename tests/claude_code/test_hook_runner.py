@@ -74,8 +74,7 @@ def _event(hook: str, client: Client) -> object:
 
 @hooks
 @pytest.mark.parametrize("is_read", [False, True])
-def test_a_log_that_is_a_named_pipe_is_not_waited_for(client: Client, hook: str, is_read: bool) -> None:
-    """Whether or not somebody reads it: it isn't where lines are kept."""
+def test_pipe_as_log_is_not_waited_for(client: Client, hook: str, is_read: bool) -> None:
     log = client.data / "logs" / "hooks.log"
     log.parent.mkdir()
     os.mkfifo(log)
@@ -93,8 +92,7 @@ def test_a_log_that_is_a_named_pipe_is_not_waited_for(client: Client, hook: str,
 
 
 @hooks
-def test_the_answer_is_out_before_a_log_that_hangs(client: Client, tmp_path: Path, hook: str) -> None:
-    """And what is left behind in the log's folder ends in time, as the shell says: well."""
+def test_answer_comes_before_a_hanging_log(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _HUNG_DISK, tmp_path / "hooks")
 
     done = _from_a_shell(_registered(hook, made, client), "no event")
@@ -104,10 +102,7 @@ def test_the_answer_is_out_before_a_log_that_hangs(client: Client, tmp_path: Pat
 
 
 @hooks
-def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
-) -> None:
-    """Wherever the words of an error come from; what else they say is kept."""
+def test_log_has_no_secrets(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-user")
     made = _hook_with(hook, _FAILURE, tmp_path / "hooks")
 
@@ -120,8 +115,7 @@ def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
 
 @pytest.mark.nightly(after=1)
 @hooks
-def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client, tmp_path: Path, hook: str) -> None:
-    """The deadline's thread can't run: nothing is said, which is valid, with exit code 0."""
+def test_signal_ends_a_hook_without_threads(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _NO_THREAD, tmp_path / "hooks")
 
     done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
@@ -131,8 +125,7 @@ def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client,
     assert running.is_in_time(done, _LAST_S[hook])
 
 
-def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the deadline may come between an answer's beginning and its end."""
+def test_deadline_cuts_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     hook, said = hook_runner.Hook("inject", b"{}"), []
     is_let_go, has_begun = threading.Event(), threading.Event()
 
@@ -156,8 +149,7 @@ def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytes
 
 
 @hooks
-def test_the_plugin_s_start_ends_well_whatever_becomes_of_python(client: Client, tmp_path: Path, hook: str) -> None:
-    """As the registered command does; it tries no other Python then."""
+def test_crashed_python_is_no_error(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, "os.kill(os.getpid(), 11)\n", tmp_path / "hooks")
     (made / "start").write_bytes((running.HOOKS / "start").read_bytes())
 
@@ -167,8 +159,7 @@ def test_the_plugin_s_start_ends_well_whatever_becomes_of_python(client: Client,
 
 
 @pytest.mark.parametrize("place", ["log", "spool"])
-def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: str, tmp_path: Path) -> None:
-    """With the usual umask, by the first hook that writes there; the folders in it too."""
+def test_data_folder_is_private(client: Client, place: str, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     before = os.umask(0o022)
     try:

@@ -24,8 +24,7 @@ def _add_hooks(folder: Path) -> str:
     return str(folder)
 
 
-def test_the_hooks_are_the_installed_ones_else_those_of_the_repository(package: Path) -> None:
-    """A wheel brings them inside the package; an editable install has them beside it."""
+def test_installed_hooks_come_first(package: Path) -> None:
     beside = _add_hooks(package.parent / "hooks")
     assert install.hooks_folder() == beside
 
@@ -33,8 +32,7 @@ def test_the_hooks_are_the_installed_ones_else_those_of_the_repository(package: 
     assert install.hooks_folder() == inside
 
 
-def test_an_installation_without_hooks_says_so(package: Path) -> None:
-    """A folder of that name without our hooks isn't taken for it."""
+def test_missing_hooks_are_an_error(package: Path) -> None:
     (package / "_hooks").mkdir()
 
     with pytest.raises(InstallError, match="lacks its hooks"):

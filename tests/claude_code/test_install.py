@@ -47,8 +47,7 @@ def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o7777
 
 
-def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> None:
-    """One group an event, in a file and a folder that the install makes where there are none."""
+def test_each_event_gets_a_hook_and_timeout(home: Path, folder: Path) -> None:
     done = install.install("user", str(folder), now=NOW)
 
     path = home / ".claude" / "settings.json"
@@ -64,8 +63,7 @@ def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> 
         assert registration.is_live(entry["command"])
 
 
-def test_the_plugin_registers_the_same_hooks_for_the_same_events() -> None:
-    """With the same timeouts; its own program starts them."""
+def test_plugin_registers_the_same_hooks() -> None:
     plugin = json.loads(Path(files.shipped_file("hooks", "hooks.json", what="")).read_text())["hooks"]
 
     start = '"${CLAUDE_PLUGIN_ROOT}/hooks/start"'
@@ -80,10 +78,7 @@ def test_the_plugin_registers_the_same_hooks_for_the_same_events() -> None:
     }
 
 
-def test_an_install_of_the_version_before_gets_the_events_that_it_lacks(
-    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it registered stays as it was, but for the new events; uninstalling takes out both."""
+def test_older_install_gets_missing_events(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "x"}]}]}, "a": 1.0}'
     settings.write_text(original)
     with monkeypatch.context() as before:
@@ -105,8 +100,7 @@ def test_an_install_of_the_version_before_gets_the_events_that_it_lacks(
 
 
 @pytest.mark.slow
-def test_the_command_written_runs_the_hook(folder: Path, settings: Path, hooks: Path) -> None:
-    """Through a shell without a PATH, with the scope and the environment's own interpreter as arguments."""
+def test_registered_command_runs_the_hook(folder: Path, settings: Path, hooks: Path) -> None:
     install.install("project", str(folder), now=NOW)
 
     content = json.loads((folder / ".claude" / "settings.json").read_text())
@@ -119,10 +113,7 @@ def test_the_command_written_runs_the_hook(folder: Path, settings: Path, hooks: 
     ("scope", "name", "mode"),
     [("user", None, 0o600), ("project", "settings.json", 0o644), ("local", "settings.local.json", 0o644)],
 )
-def test_a_new_file_is_for_the_user_alone_or_for_the_project(
-    scope: str, name: str | None, mode: int, home: Path, folder: Path
-) -> None:
-    """The user's settings may hold keys; a project's are shared."""
+def test_only_the_users_new_file_is_private(scope: str, name: str | None, mode: int, home: Path, folder: Path) -> None:
     install.install(scope, str(folder), now=NOW)
 
     path = folder / ".claude" / name if name else home / ".claude" / "settings.json"
@@ -130,23 +121,7 @@ def test_a_new_file_is_for_the_user_alone_or_for_the_project(
     assert _names(path.parent) == [path.name]
 
 
-def test_a_second_install_touches_nothing(folder: Path, settings: Path) -> None:
-    """Not a byte, not the time of the file, and no second backup."""
-    settings.write_text('{"model": "x"}')
-    install.install("user", str(folder), now=NOW)
-    before = settings.stat()
-
-    done = install.install("user", str(folder), now=NOW)
-
-    assert (done.changed, done.backup) == (False, None)
-    assert (settings.stat().st_ino, settings.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert len(_names(settings.parent)) == 2
-
-
-def test_an_install_from_elsewhere_replaces_our_command(
-    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the package moved, the new command stands where the old one stood; uninstalling still leaves nothing."""
+def test_moved_install_replaces_the_command(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = b'{"hooks": {"SessionEnd": [{"hooks": []}]}, "a": 1.0}'
     settings.write_bytes(original)
     install.install("user", str(folder), now=NOW)
@@ -208,9 +183,8 @@ RESPELLED = {  # whose space, escapes or empty lists are others after an uninsta
 
 
 @pytest.mark.parametrize("name", ODD_FILES)
-def test_install_and_uninstall_leave_no_trace(name: str, folder: Path, settings: Path) -> None:
-    """The file says the same, in this order; a second install changes nothing. No backup is
-    left if the bytes are the same."""
+def test_uninstall_leaves_no_trace(name: str, folder: Path, settings: Path) -> None:
+    """A backup is left only if the bytes differ."""
     original = ODD_FILES[name]
     settings.write_bytes(original.encode())
     settings.chmod(0o640)
@@ -236,8 +210,7 @@ def test_install_and_uninstall_leave_no_trace(name: str, folder: Path, settings:
 
 
 @pytest.mark.parametrize("original", ODD_FILES.values(), ids=ODD_FILES)
-def test_a_setting_made_between_install_and_uninstall_stays(original: str, folder: Path, settings: Path) -> None:
-    """The file says what it would say without us, and the backup is kept and named."""
+def test_setting_added_after_install_stays(original: str, folder: Path, settings: Path) -> None:
     settings.write_bytes(original.encode())
     install.set_value(["later"], "é")
     expected = _without_empty_hooks(_content(settings))
@@ -264,10 +237,7 @@ def _content(path: Path) -> Any:
     return json.loads(path.read_bytes().decode("utf-8-sig"), parse_int=str, parse_float=str)
 
 
-def test_there_is_one_backup_that_of_the_first_install(
-    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither a later install makes another, nor one after an uninstall that left the backup."""
+def test_first_backup_is_the_only_one(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text('{"a": 1}')
     backup = install.install("user", str(folder), now=NOW).backup
     install.set_value(["a"], 2)
@@ -283,8 +253,7 @@ def test_there_is_one_backup_that_of_the_first_install(
     assert len(_names(settings.parent)) == 2
 
 
-def test_a_file_that_we_made_is_removed_again(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also after an install that changed it; of our own file there is no backup."""
+def test_created_file_is_removed_again(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = home / ".claude" / "settings.json"
     install.install("user", str(folder), now=NOW)
     monkeypatch.setattr(sys, "executable", "/else/where/bin/python")
@@ -297,8 +266,7 @@ def test_a_file_that_we_made_is_removed_again(folder: Path, home: Path, monkeypa
     assert _names(path.parent) == []
 
 
-def test_a_file_that_we_made_stays_when_someone_uses_it(folder: Path, home: Path) -> None:
-    """What others have put there is theirs."""
+def test_created_file_with_others_text_stays(folder: Path, home: Path) -> None:
     path = home / ".claude" / "settings.json"
     install.install("user", str(folder), now=NOW)
     path.write_text(path.read_text().replace("{", '{"model": "x",', 1))
@@ -310,8 +278,7 @@ def test_a_file_that_we_made_stays_when_someone_uses_it(folder: Path, home: Path
     assert json.loads(path.read_text()) == {"model": "x"}
 
 
-def test_the_old_file_is_kept_beside_the_new_one(folder: Path, settings: Path) -> None:
-    """With its mode."""
+def test_backup_keeps_content_and_mode(folder: Path, settings: Path) -> None:
     settings.write_text('{"a": 1}')
     settings.chmod(0o640)
 
@@ -322,8 +289,7 @@ def test_the_old_file_is_kept_beside_the_new_one(folder: Path, settings: Path) -
     assert (_mode(Path(done.backup)), _mode(settings)) == (0o640, 0o640)
 
 
-def test_a_file_named_as_the_backup_is_not_written_over(settings: Path) -> None:
-    """The error says so, and nothing is changed."""
+def test_backup_overwrites_no_file(settings: Path) -> None:
     settings.write_text('{"a": 1}')
     taken = settings.with_name(settings.name + STAMP)
     taken.write_text("mine")
@@ -334,8 +300,7 @@ def test_a_file_named_as_the_backup_is_not_written_over(settings: Path) -> None:
     assert (settings.read_text(), taken.read_text()) == ('{"a": 1}', "mine")
 
 
-def test_a_backup_that_holds_what_the_file_doesnt_is_kept_and_named(folder: Path, settings: Path) -> None:
-    """A setting changed since the install: the backup still has the old one."""
+def test_differing_backup_is_kept(folder: Path, settings: Path) -> None:
     settings.write_text('{"a": 1}')
     backup = install.install("user", str(folder), now=NOW).backup
     settings.write_text(settings.read_text().replace('"a": 1', '"a": 2'))
@@ -350,8 +315,7 @@ def test_a_backup_that_holds_what_the_file_doesnt_is_kept_and_named(folder: Path
 
 
 @pytest.mark.parametrize("dangling", [False, True])
-def test_a_link_is_followed_and_stays_a_link(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
-    """Settings kept in a folder of dotfiles stay there; the backup stands beside the link."""
+def test_symlink_is_followed(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
     real = tmp_path / "claude-settings"
     settings.symlink_to(real)
     if not dangling:
@@ -368,8 +332,7 @@ def test_a_link_is_followed_and_stays_a_link(dangling: bool, folder: Path, setti
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_the_owner_of_the_file_stays(folder: Path, settings: Path) -> None:
-    """An install under sudo doesn't take the settings away from their user."""
+def test_file_owner_is_kept(folder: Path, settings: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
     settings.write_text("{}")
@@ -394,10 +357,9 @@ def _when_written(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) ->
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_an_edit_of_another_program_meanwhile_is_not_lost(
+def test_concurrent_edit_stops_the_install(
     there: bool, folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The install is refused, and nothing of ours is left."""
     if there:
         settings.write_text("{}")
     _when_written(monkeypatch, lambda: settings.write_text('{"a": 2}'))
@@ -409,8 +371,7 @@ def test_an_edit_of_another_program_meanwhile_is_not_lost(
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_an_edit_during_an_uninstall_is_not_lost(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file stays as that program wrote it, and so does the backup."""
+def test_concurrent_edit_stops_the_uninstall(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text('{"a": 1}')
     install.install("user", str(folder), now=NOW)
     later = settings.read_text().replace('"a": 1', '"a": 2')
@@ -422,8 +383,7 @@ def test_an_edit_during_an_uninstall_is_not_lost(folder: Path, settings: Path, m
     assert settings.read_text() == later
 
 
-def test_a_file_that_someone_has_written_to_is_not_removed(settings: Path) -> None:
-    """It went from holding nothing but ours to holding something."""
+def test_changed_file_is_not_removed(settings: Path) -> None:
     settings.write_text('{"a": 1}')
 
     with pytest.raises(InstallError, match="Another program has just changed"):
@@ -447,10 +407,7 @@ def test_a_file_that_someone_has_written_to_is_not_removed(settings: Path) -> No
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"nested too deeply"),
     ],
 )
-def test_a_file_that_we_cant_edit_is_refused_and_left_alone(
-    content: bytes, told: str, folder: Path, settings: Path
-) -> None:
-    """The error says where, and what to do; no backup is made."""
+def test_invalid_settings_are_refused(content: bytes, told: str, folder: Path, settings: Path) -> None:
     settings.write_bytes(content)
 
     with pytest.raises(InstallError, match=told) as caught:
@@ -461,8 +418,7 @@ def test_a_file_that_we_cant_edit_is_refused_and_left_alone(
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_a_broken_file_with_our_hooks_isnt_uninstalled_by_guess(folder: Path, settings: Path) -> None:
-    """Where our mark stands in something that isn't JSON, a person has to look; without it there is nothing to do."""
+def test_broken_file_is_not_uninstalled(folder: Path, settings: Path) -> None:
     settings.write_text("{ # playbook-db")
     with pytest.raises(InstallError, match="line 1, column 3"):
         install.uninstall("user", str(folder))
@@ -470,10 +426,7 @@ def test_a_broken_file_with_our_hooks_isnt_uninstalled_by_guess(folder: Path, se
     assert install.uninstall("user", str(folder)) is None
 
 
-def test_what_the_disk_refuses_is_told_and_leaves_no_litter(
-    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A folder that can't be written to, or a disk that is full."""
+def test_failed_write_leaves_no_files(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text("{}")
 
     def refuse(*_: object) -> None:
@@ -487,8 +440,7 @@ def test_what_the_disk_refuses_is_told_and_leaves_no_litter(
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_a_write_protected_file_is_left_alone(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rename would get round the protection that someone put there."""
+def test_write_protected_file_is_refused(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text("{}")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
 
@@ -498,8 +450,7 @@ def test_a_write_protected_file_is_left_alone(folder: Path, settings: Path, monk
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None:
-    """`.claude` may be a file, the settings file a folder."""
+def test_file_or_folder_in_the_way_is_refused(folder: Path, home: Path) -> None:
     (home / ".claude").write_text("")
     with pytest.raises(InstallError, match="can't be written"):
         install.install("user", str(folder), now=NOW)
@@ -510,8 +461,7 @@ def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None
         install.install("project", str(folder), now=NOW)
 
 
-def test_a_home_folder_that_is_the_project_has_one_settings_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """User scope and project scope are the same file there: nobody else registers."""
+def test_home_as_project_registers_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install.install("user", str(home), now=NOW)
 
     done = install.install("project", str(home), now=NOW)
@@ -521,8 +471,7 @@ def test_a_home_folder_that_is_the_project_has_one_settings_file(home: Path, mon
 
 
 @pytest.mark.slow
-def test_the_interpreter_is_the_real_file_outside_the_environment(tmp_path: Path) -> None:
-    """An environment's `python` is a link; the hooks run with what it leads to."""
+def test_interpreter_is_outside_the_environment(tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     code = (
@@ -543,8 +492,7 @@ def test_the_interpreter_is_the_real_file_outside_the_environment(tmp_path: Path
     assert not real.startswith(str(environment))
 
 
-def test_a_shim_is_not_taken_for_an_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script named python, as pyenv puts on the PATH, is passed over; without a real one the install is refused."""
+def test_shim_is_no_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = install.interpreter()
     shim = tmp_path / "python"
     shim.write_text("#!/bin/sh\nexec python\n")
@@ -557,20 +505,7 @@ def test_a_shim_is_not_taken_for_an_interpreter(tmp_path: Path, monkeypatch: pyt
         install.interpreter()
 
 
-def test_a_path_that_settings_cant_hold_is_refused(
-    folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A settings file is UTF-8; a path that isn't would come out as another one."""
-    monkeypatch.setattr(install, "hooks_folder", lambda: "/caf\udce9")
-
-    with pytest.raises(InstallError, match="isn't UTF-8"):
-        install.install("user", str(folder), now=NOW)
-
-    assert _names(settings.parent) == []
-
-
-def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -> None:
-    """Other people's backups, and those of another settings file, are not looked at."""
+def test_foreign_backups_are_ignored(folder: Path, settings: Path) -> None:
     for name in ("settings.json.bak", "settings.json.before-playbook", "settings.local.json" + STAMP, "x" + STAMP):
         (settings.parent / name).write_text("{}")
     settings.write_text("{}")
@@ -580,10 +515,8 @@ def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -
 
 
 @pytest.mark.parametrize(("scope", "counts"), [("user", True), ("project", False), ("local", False)])
-def test_only_the_users_own_settings_name_programs_that_doctor_starts(
-    home: Path, folder: Path, hooks: Path, scope: str, counts: bool
-) -> None:
-    """A clone may bring the other files, with programs of its own."""
+def test_only_user_settings_name_programs(home: Path, folder: Path, hooks: Path, scope: str, counts: bool) -> None:
+    """A clone may bring the other files."""
     python = folder / "python"
     python.write_text("#!/bin/sh\n")
     python.chmod(0o755)

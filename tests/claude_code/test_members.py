@@ -4,7 +4,6 @@ never wait for a network."""
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -78,8 +77,7 @@ def team(client: Client, tmp_path: Path) -> Iterator[Team]:
 
 
 @pytest.mark.usefixtures("team")
-def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Client) -> None:
-    """With the points' numbers and the revision of the team's playbook; also where it is resumed."""
+def test_session_gets_the_teams_points(client: Client) -> None:
     done = client.inject()
     again = client.inject(client.start("resume"))
 
@@ -94,8 +92,7 @@ def test_a_session_is_shown_the_teams_points_and_that_is_noted_here(client: Clie
     assert client.log() == []
 
 
-def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: Client, team: Team) -> None:
-    """The team's revisions have numbers of their own; what the team knew on joining is no news."""
+def test_teams_lessons_are_announced_once(client: Client, team: Team) -> None:
     first = client.inject().message
     team.learn("say why")
     second, third = client.inject().message, client.inject().message
@@ -106,8 +103,7 @@ def test_what_others_teach_is_told_once_and_not_what_they_taught_before(client: 
     assert client.inject().message.startswith('playbook: learned 1 point ("run the tests")')
 
 
-def test_a_proposal_that_waits_is_told_in_a_members_first_session(client: Client, team: Team) -> None:
-    """Unlike the lessons that the team has already learned."""
+def test_teams_proposals_are_announced(client: Client, team: Team) -> None:
     with team.database.write(NAME) as book:
         book.add_proposal({"text": "a page said"}, "ADD", (), "outside", "s1")
     team.fetch()
@@ -116,18 +112,7 @@ def test_a_proposal_that_waits_is_told_in_a_members_first_session(client: Client
     assert client.inject().message == ""
 
 
-def test_a_failure_from_before_joining_is_not_told_again(client: Client, team: Team) -> None:
-    """It was told then, as the project's own."""
-    client.change(
-        "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, finished_at)"
-        " VALUES (1, 1, 'learn', 'x', 'failed', 'no', '2026', '2026-01-01T00:00:00.000000Z')"
-    )
-
-    assert client.inject().message == ""
-
-
-def test_a_worker_is_started_where_the_replica_was_not_looked_at_for_a_minute(client: Client, team: Team) -> None:
-    """Not before."""
+def test_stale_replica_starts_the_worker(client: Client, team: Team) -> None:
     client.inject()
     assert not appears(client.worker.with_name("worker-began"), within_s=0.5)
 
@@ -138,8 +123,7 @@ def test_a_worker_is_started_where_the_replica_was_not_looked_at_for_a_minute(cl
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("what", ["missing", "empty", "no database", "torn", "older", "a folder", "a pipe"])
-def test_a_replica_that_can_not_be_read_is_left_to_the_worker(what: str, client: Client, team: Team) -> None:
-    """The session goes on without the playbook, in time; only what the worker can't mend is told at once."""
+def test_bad_replica_is_left_to_the_worker(what: str, client: Client, team: Team) -> None:
     data = team.replica.read_bytes()
     team.replica.unlink()
     if what == "a folder":
@@ -165,8 +149,7 @@ def test_a_replica_that_can_not_be_read_is_left_to_the_worker(what: str, client:
 
 
 @pytest.mark.usefixtures("team")
-def test_a_database_that_can_not_be_written_keeps_nobody_from_the_teams_points(client: Client) -> None:
-    """What was shown isn't noted then."""
+def test_readonly_database_shows_the_teams_points(client: Client) -> None:
     client.database.chmod(0o400)
     client.database.parent.chmod(0o500)
     try:
@@ -179,18 +162,9 @@ def test_a_database_that_can_not_be_written_keeps_nobody_from_the_teams_points(c
     assert client.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
-@pytest.mark.usefixtures("team")
-def test_a_sessions_end_is_noted_here(client: Client) -> None:
-    """As without a team."""
-    client.enqueue()
-
-    assert client.rows("SELECT playbook_id, session_id, state FROM jobs") == [(1, running.SESSION, "queued")]
-
-
 @pytest.mark.skipif(not shutil.which("strace"), reason="NO STRACE: that the hooks ask for no network was not seen")
 @pytest.mark.parametrize("hook", ["inject", "enqueue"])
-def test_no_hook_of_a_member_asks_the_system_for_a_network(hook: str, client: Client, team: Team) -> None:
-    """Not one call that has to do with it, whatever the team's database is."""
+def test_hooks_of_members_use_no_network(hook: str, client: Client, team: Team) -> None:
     event = client.start() if hook == "inject" else client.end()
     trace = client.home / "trace"
     command = ["strace", "-f", "-qq", "-e", "trace=%network", "-o", str(trace)]
@@ -203,8 +177,7 @@ def test_no_hook_of_a_member_asks_the_system_for_a_network(hook: str, client: Cl
     assert [line for line in trace.read_text().splitlines() if "(" in line] == []
 
 
-def test_the_users_own_points_come_from_his_own_database(client: Client, team: Team) -> None:
-    """Behind the team's, and so they do before the team's are here; the team is told of none."""
+def test_own_points_come_from_this_machine(client: Client, team: Team) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.add(Project.of_user(store), "say it briefly")
 
@@ -220,30 +193,8 @@ def test_the_users_own_points_come_from_his_own_database(client: Client, team: T
     assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]
 
 
-def test_the_worker_closes_what_it_opens_for_a_guard(
-    client: Client, team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The database and the replica: one worker looks at many guards."""
-    opened: list[sqlite_open.Connection] = []
-    open_file = sqlite_open._open_file
-
-    def recorded(path: str, options: str, wait_s: float) -> "sqlite_open.Connection":
-        opened.append(open_file(path, options, wait_s))
-        return opened[-1]
-
-    monkeypatch.setattr(sqlite_open, "_open_file", recorded)
-    team.learn("Ask before you push")
-    guards.add(str(client.folder), guards.PointGuard("oth-002", "Bash(git push *)", "ask"))
-    guards.remove_retired(list[str]().append)
-
-    assert len(opened) > 1
-    for connection in opened:
-        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-            connection.execute("SELECT 1")
-
-
-def test_a_guard_leaves_with_the_teams_point(client: Client, team: Team) -> None:
-    """Whoever has retired it; while the replica isn't here, nobody knows."""
+def test_guard_leaves_with_the_teams_point(client: Client, team: Team) -> None:
+    """While the replica is missing, the guard stays."""
     notes = list[str]()
     team.learn("Ask before you push")
     guards.add(str(client.folder), guards.PointGuard("oth-002", "Bash(git push *)", "ask"))

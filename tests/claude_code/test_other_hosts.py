@@ -42,10 +42,7 @@ def _read(**fields: Any) -> tuple[bool, list[bytes]]:
     ["/home/ann/chats", "/home/chats/shop", "/home/ann/rollout-1.jsonl", "/srv/events.jsonl", "/home/ann/Ché 漢", "/"],
 )
 @pytest.mark.parametrize("config", ["/home/ann/.claude", "/home/chats/rollout-1", "/srv/chats"])
-def test_a_transcript_of_claude_code_is_known_whatever_its_folders_are_called(
-    monkeypatch: pytest.MonkeyPatch, config: str, folder: str
-) -> None:
-    """Only the file's own name and the two folders above it count, and Claude Code chooses these."""
+def test_claude_code_is_known_by_its_transcript(monkeypatch: pytest.MonkeyPatch, config: str, folder: str) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", folder)
     path = f"{config}/projects/{session_folder_name(folder)}/{SESSION}.jsonl"
 
@@ -53,8 +50,7 @@ def test_a_transcript_of_claude_code_is_known_whatever_its_folders_are_called(
 
 
 @pytest.mark.parametrize("path", [None, "", 7, [], "events.jsonl", "/x/rollout-1.jsonl", "chats/s.jsonl", "/x/"])
-def test_an_event_without_such_a_transcript_is_another_host_s(path: object) -> None:
-    """And one that names none; it is answered with no output, not even an empty answer."""
+def test_other_transcripts_are_another_hosts(path: object) -> None:
     assert _read(hook_event_name="SessionStart", cwd="/home", transcript_path=path) == (False, [b""])
 
 
@@ -71,8 +67,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_every_event_of_every_other_host_leaves_no_trace(client: Client) -> None:
-    """No output, no showing, no job, no line in the log, no worker; exit code 0."""
+def test_other_hosts_leave_no_trace(client: Client) -> None:
     before = _files(client.home)
     os.utime(client.data / "worker.lock", (0, 0))  # so that a session of Claude Code would start a worker
 
@@ -88,8 +83,7 @@ def test_every_event_of_every_other_host_leaves_no_trace(client: Client) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", other_hosts.VARIABLES)
-def test_claude_code_started_by_another_agent_works_as_usual(client: Client, host: str) -> None:
-    """That agent's variables are there, and its payload is not."""
+def test_claude_code_works_inside_another_agent(client: Client, host: str) -> None:
     variables = {**other_hosts.VARIABLES[host], "CLAUDE_PROJECT_DIR": str(client.folder)}
 
     assert "the gearbox needs oil" in client.inject(**variables).context

@@ -42,8 +42,7 @@ def ran(command: str, output: str = "OLDNEWS", folder: str = FOLDER) -> str:
     return of_result(output, "Bash", {"command": command}, folder)
 
 
-def test_of_a_session_that_holds_each_only_the_news_is_read(path: Path) -> None:
-    """Every way in which the playbook's text and the memory's come into a transcript, in one session."""
+def test_only_news_of_a_session_is_read(path: Path) -> None:
     built = TranscriptBuilder()
     reminder = f"<system-reminder>\nContents of {REMEMBERED}/MEMORY.md (persists across conversations):\nOLDNEWS\n"
     built.injected(f"## PATTERNS & APPROACHES\n{ENTRIES}")
@@ -81,8 +80,7 @@ def test_of_a_session_that_holds_each_only_the_news_is_read(path: Path) -> None:
     assert text.count(MEMORY) >= 7
 
 
-def test_a_citation_in_the_assistants_own_words_counts(path: Path) -> None:
-    """Beside what came from the memory, in words and in thoughts."""
+def test_citations_of_the_assistant_count(path: Path) -> None:
     built = TranscriptBuilder()
     built.user("go")
     built.assistant(f"{WRAPPED} Following [pat-001].", a_thought(f"{WRAPPED} so [mis-004]"))
@@ -104,8 +102,8 @@ def test_a_citation_in_the_assistants_own_words_counts(path: Path) -> None:
         (f"<cc-memory {'x' * 2_000}>a", f"<cc-memory {'x' * 2_000}>a"),
     ],
 )
-def test_what_an_answer_wrapped_goes_and_no_more(said: str, stays: str) -> None:
-    """Nested, unclosed and broken tags take at most their line."""
+def test_wrapped_text_is_removed(said: str, stays: str) -> None:
+    """Nested, unclosed and broken tags remove at most their line."""
     assert without_memory(said) == stays
 
 
@@ -118,8 +116,7 @@ def test_what_an_answer_wrapped_goes_and_no_more(said: str, stays: str) -> None:
         ("a</system-reminder>b", "a</system-reminder>b"),
     ],
 )
-def test_the_users_words_stay_whatever_the_reminders_look_like(said: str, stays: str) -> None:
-    """Whole reminders go, with those in them."""
+def test_users_words_stay_between_reminders(said: str, stays: str) -> None:
     assert without_reminders(said) == stays
 
 
@@ -138,8 +135,7 @@ def test_the_users_words_stay_whatever_the_reminders_look_like(said: str, stays:
         "head -n 50 .claude/diagnostic/20261120.txt",
     ],
 )
-def test_what_prints_the_playbook_is_left_out(command: str) -> None:
-    """Our command however it is called, and our files with whatever reads them."""
+def test_output_of_our_commands_is_left_out(command: str) -> None:
     assert ran(command) == OURS
 
 
@@ -153,8 +149,7 @@ def test_what_prints_the_playbook_is_left_out(command: str) -> None:
         ("tail ~/.claude/agent-memory/reviewer/MEMORY.md", FOLDER),
     ],
 )
-def test_what_prints_the_built_in_memory_is_left_out(command: str, folder: str) -> None:
-    """By the file's path, or the folder in which it is asked for."""
+def test_output_of_the_memory_is_left_out(command: str, folder: str) -> None:
     assert ran(command, folder=folder) == MEMORY
 
 
@@ -171,13 +166,11 @@ def test_what_prints_the_built_in_memory_is_left_out(command: str, folder: str) 
         "scripts/playbook run",
     ],
 )
-def test_what_only_looks_like_it_stays(command: str) -> None:
-    """Its output is news."""
+def test_output_of_other_commands_stays(command: str) -> None:
     assert ran(command) == "OLDNEWS"
 
 
-def test_only_our_own_server_is_ours() -> None:
-    """Others may be called playbook, too."""
+def test_other_servers_output_stays() -> None:
     names = (
         "playbook__search",
         "plugin_playbook_playbook__add",
@@ -189,8 +182,7 @@ def test_only_our_own_server_is_ours() -> None:
     assert [is_our_tool(f"mcp__{name}") for name in names] == [True, True, False, False, False]
 
 
-def test_our_text_within_other_output_goes_alone() -> None:
-    """Entries, a diff of the mirror, lines that a search found in it, the client's reminders."""
+def test_our_text_in_other_output_is_removed() -> None:
     diff = "diff --git a/x.py b/x.py\n+new\n"
     mirror = "diff --git a/.claude/playbook.json b/.claude/playbook.json\n--- a\n+OLDNEWS\n"
     assert without_quotes(f"{mirror}{diff}") == f"{OURS}\n{diff}"
@@ -205,8 +197,7 @@ def test_our_text_within_other_output_goes_alone() -> None:
     assert without_quotes("a <system-reminder>be kind") == "a <system-reminder>be kind"
 
 
-def test_an_error_of_such_a_command_stays(path: Path) -> None:
-    """It lists nothing, and says what didn't work."""
+def test_error_of_our_command_stays(path: Path) -> None:
     built = TranscriptBuilder()
     built.run("playbook list", "Exit code 127\nplaybook: command not found", is_error=True)
 
@@ -220,8 +211,7 @@ tags = st.sampled_from(
 
 
 @given(st.lists(tags, max_size=40).map("".join))
-def test_whatever_stands_there_nothing_breaks_and_the_words_of_the_user_stay(tmp_path: Path, text: str) -> None:
-    """Each function ends, and what comes after whole pairs of tags is still there."""
+def test_users_words_survive_any_tags(tmp_path: Path, text: str) -> None:
     for clean in without_memory, without_reminders, without_quotes:
         assert isinstance(clean(text), str)
     assert without_memory(f"{text}\nlast words").endswith(("last words", MEMORY))

@@ -73,8 +73,7 @@ def _made(calls: Path) -> int:
     return sum(line.startswith("venv") for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
-def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> None:
-    """With what pyproject.toml asks for; then the worker starts in it, and the hooks have an interpreter."""
+def test_uv_creates_the_environment(data: Path, calls: Path) -> None:
     assert _set_up("--status").returncode == 1
 
     done = _set_up()
@@ -94,8 +93,7 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     assert (status.returncode, "is ready" in status.stdout) == (0, True)
 
 
-def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`playbook sessions skip` in the session: the worker to come finds the mark; any other command only waits."""
+def test_sessions_skip_works_before_the_setup(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
     program = running.ROOT / "bin" / "playbook"
 
@@ -109,8 +107,7 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert queue.is_skipped("s-1")
 
 
-def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
-    """A session starts every few minutes."""
+def test_ready_environment_is_kept(data: Path, calls: Path) -> None:
     _set_up()
     before = os.readlink(data / "runtime")
 
@@ -120,8 +117,7 @@ def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
     assert os.readlink(data / "runtime") == before
 
 
-def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None:
-    """One made for other packages: the new one takes its place at a stroke, and nothing of the old is left."""
+def test_older_environment_is_replaced(data: Path, calls: Path) -> None:
     _set_up()
     old = Path(os.path.realpath(data / "runtime"))
     known = json.loads((data / "runtime.json").read_text())
@@ -140,8 +136,7 @@ def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None
     ]
 
 
-def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls: Path, home: Path) -> None:
-    """Nothing half-made is left; an hour later, it is tried again."""
+def test_failure_is_retried_after_an_hour(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, 'mkdir -p "$target/half"; echo "no route to https://ann:hunter2@host" >&2; exit 2')
 
     assert _set_up().returncode == 1
@@ -161,8 +156,7 @@ def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls
     assert (_made(calls), _state(data)) == (2, "ready")
 
 
-def test_a_failure_can_be_tried_again_at_once(data: Path, calls: Path, home: Path) -> None:
-    """By the command that the message names."""
+def test_failure_can_be_retried_at_once(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, "exit 1")
     _set_up()
     _put_uv(home)
@@ -173,8 +167,7 @@ def test_a_failure_can_be_tried_again_at_once(data: Path, calls: Path, home: Pat
     assert (_made(calls), _state(data)) == (2, "ready")
 
 
-def test_an_environment_that_does_not_work_is_not_put_in_place(data: Path, calls: Path, home: Path) -> None:
-    """All was installed, and yet it can't be imported: a package for another machine, say."""
+def test_broken_environment_is_not_used(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, trial='echo "cannot open shared object" >&2; exit 1')
 
     assert _set_up().returncode == 1
@@ -182,8 +175,7 @@ def test_an_environment_that_does_not_work_is_not_put_in_place(data: Path, calls
     assert not (data / "runtime").exists()
 
 
-def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path, home: Path) -> None:
-    """The old worker goes on, rather than none."""
+def test_failure_keeps_the_old_environment(data: Path, calls: Path, home: Path) -> None:
     _set_up()
     before = os.path.realpath(data / "runtime")
     assert running.appears(calls.with_name("calls.worker"))
@@ -200,35 +192,8 @@ def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path,
     assert _made(calls) == 2
 
 
-def test_a_worker_that_does_not_start_is_no_failed_set_up(
-    data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is in the log that doctor shows. Nothing is installed again."""
-
-    def fail() -> None:
-        raise OSError("no process left")
-
-    _set_up()
-    monkeypatch.setattr(worker_start, "start_in_runtime", fail)
-
-    assert plugin_env.main([]) == 1
-    assert (_state(data), plugin_env.is_ready()) == ("ready", True)
-    assert "setup: the worker can't be started (no process left)" in (data / "logs" / "hooks.log").read_text()
-
-
-def test_a_folder_in_place_of_the_link_is_told(data: Path, calls: Path, home: Path) -> None:
-    """As in a home that was copied with its links resolved. Nothing is installed for it, and nothing is left behind."""
-    _put_uv(home, f"mkdir {data / 'runtime'}")
-
-    assert _set_up().returncode == 1
-    assert _set_up("--now").returncode == 1
-    assert f"{data / 'runtime'} is a folder, but must be a link. Move it away." in _set_up("--status").stdout
-    assert _made(calls) == 1
-    assert list(data.glob("runtime-*")) == []
-
-
-def test_a_plugin_s_hook_asks_the_setup_before_each_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new version of the plugin may need other packages than the environment that is there."""
+def test_hook_runs_the_setup_before_a_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new version of the plugin may need other packages."""
     _set_up()
     started: list[list[str]] = []
     monkeypatch.setattr("playbook_db.claude_code.registration.own_scope", lambda: registration.PLUGIN)
@@ -239,8 +204,7 @@ def test_a_plugin_s_hook_asks_the_setup_before_each_worker(calls: Path, monkeypa
     assert started == [[sys.executable, "-I", str(_SETUP)]]
 
 
-def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None:
-    """Two sessions that start together."""
+def test_parallel_setups_install_once(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, "sleep 0.7")
     command = [running.PYTHON, "-I", str(_SETUP)]
 
@@ -251,8 +215,7 @@ def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP", "CLAUDE_CODE_EVAL_CONFINED"])
-def test_a_variable_switches_it_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Nothing is made."""
+def test_variables_turn_the_setup_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "1")
 
     assert _set_up().returncode == 0
@@ -273,8 +236,7 @@ def _a_wheel(folder: Path, wanted: str) -> None:
 
 
 @pytest.mark.nightly
-def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A virtual environment of Python's own, from wheels in a folder here."""
+def test_pip_replaces_uv(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheels = home / "wheels"
     wheels.mkdir()
     project = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]
@@ -291,8 +253,8 @@ def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.Mon
     assert tried.returncode == 0
 
 
-def test_no_step_of_the_setup_imports_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python -m venv` would import a `venv.py` of the project that the user stands in."""
+def test_setup_imports_nothing_from_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m venv` would import a `venv.py` of the current folder."""
     (tmp_path / "bait.py").write_text("print('started')")
     monkeypatch.chdir(tmp_path)
 

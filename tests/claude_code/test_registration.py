@@ -27,7 +27,6 @@ _paths = st.text(st.sampled_from("ab /'\"$\\é-"), min_size=1, max_size=12).map(
 
 @pytest.mark.parametrize("content", _SETTINGS)
 def test_settings_are_read_as_json(tmp_path: Path, content: bytes) -> None:
-    """With a mark of UTF-8 and white space around; anything else is no settings."""
     path = tmp_path / "settings.json"
     path.write_bytes(content)
     try:
@@ -40,8 +39,7 @@ def test_settings_are_read_as_json(tmp_path: Path, content: bytes) -> None:
 
 @few
 @given(python=_paths, folder=_paths, worker=_paths)
-def test_a_command_names_the_programs_that_it_was_written_with(python: str, folder: str, worker: str) -> None:
-    """Whatever quotes are in their paths, and as a shell reads it."""
+def test_command_names_its_programs(python: str, folder: str, worker: str) -> None:
     command = registration.command("inject", scope="user", python=python, hooks_folder=folder, worker_python=worker)
 
     words = shlex.split(command, comments=True)

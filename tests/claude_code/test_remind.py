@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import registration, worker
+from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import remind, spool
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit
@@ -73,8 +73,7 @@ def _writing(client: Client, how: str = "BEGIN IMMEDIATE") -> Iterator[None]:
         connection.rollback()
 
 
-def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
-    """In the form that the client hands to the model, with the names by which the start has them, and on record."""
+def test_prompt_shows_fitting_points(client: Client) -> None:
     done = client.remind(client.prompt(ASKS))
 
     told = json.loads(done.out)
@@ -88,8 +87,7 @@ def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
     assert client.log() == []
 
 
-def test_a_prompt_that_fits_nothing_brings_nothing(client: Client) -> None:
-    """And leaves no row."""
+def test_prompt_without_a_fit_shows_nothing(client: Client) -> None:
     assert _told(client, client.prompt("translate the poem on the fridge into Latin")) == []
     assert client.rows(_SHOWN) == []
 
@@ -105,19 +103,16 @@ def test_a_prompt_that_fits_nothing_brings_nothing(client: Client) -> None:
     ],
     ids=lambda prompt: repr(prompt)[:20],
 )  # fmt: skip
-def test_what_nobody_asks_brings_nothing(client: Client, prompt: object) -> None:
-    """Slash commands, what the client itself sends as a prompt, prompts without a word that counts, and none."""
+def test_commands_and_odd_prompts_show_nothing(client: Client, prompt: object) -> None:
     assert _told(client, client.prompt(prompt)) == []
     assert client.log() == []
 
 
-def test_a_prompt_that_begins_with_a_path_is_no_command(client: Client) -> None:
-    """A command's name holds no slash."""
+def test_path_is_no_slash_command(client: Client) -> None:
     assert _told(client, client.prompt("/src/api/users.py fails in parse_header")) == ["oth-001"]
 
 
-def test_no_more_than_three_points_come_for_their_words_the_best_first(client: Client) -> None:
-    """Though more fit."""
+def test_prompt_shows_three_best_points(client: Client) -> None:
     client.add(*[f"gearbox, clutch and crankshaft: rule {number}" for number in range(4)], "crankshaft, pinion, clutch")
 
     told = _told(client, client.prompt("clutch, pinion and crankshaft of the gearbox"))
@@ -126,8 +121,8 @@ def test_no_more_than_three_points_come_for_their_words_the_best_first(client: C
     assert told[0] == "oth-045"
 
 
-def test_points_follow_that_share_a_code_name_with_the_prompt_and_a_fitting_point(client: Client) -> None:
-    """Up to six with a prompt, three with an error. A name that only the fitting point has brings none."""
+def test_shared_code_names_add_points(client: Client) -> None:
+    """Six points at most with a prompt, three with an error."""
     client.add(
         *[f"{word} comes after `parse_header`" for word in ("decode", "strip", "join", "split", "count", "fold")],
         "strings wait for send_header", "the parse header is old",
@@ -145,8 +140,8 @@ def test_points_follow_that_share_a_code_name_with_the_prompt_and_a_fitting_poin
 
 
 @pytest.mark.parametrize("letter", ["x", "💡"])
-def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Client, letter: str) -> None:
-    """2,500 UTF-16 units; a point that is too long is passed over for one that isn't."""
+def test_prompt_points_keep_their_limit(client: Client, letter: str) -> None:
+    """The limit is 2,500 UTF-16 units, as the client counts."""
     units = len(letter.encode("utf-16-le")) // 2
     for length in (3000, 1200, 1150, 1100, 100):
         client.add(f"gearbox clutch pinion crankshaft flywheel tappet dynamo {length} " + letter * (length // units))
@@ -158,8 +153,7 @@ def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Clien
     assert "dynamo 3000" not in done.context
 
 
-def test_the_session_is_not_told_twice(client: Client) -> None:
-    """Not by a prompt what its start told, nor by either what another prompt told; another session is."""
+def test_points_are_shown_once_a_session(client: Client) -> None:
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
     assert _told(client, client.prompt(ASKS)) == []
     assert _told(client, client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")) == []
@@ -173,8 +167,7 @@ def test_the_session_is_not_told_twice(client: Client) -> None:
     assert _told(client, client.prompt(ASKS)) == []
 
 
-def test_an_error_brings_a_point_of_the_start_once_more(client: Client) -> None:
-    """The error shows that this point counts now. It comes once in the session, and a prompt doesn't bring it."""
+def test_error_repeats_a_point_of_the_start(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     client.inject(client.start())
     assert _told(client, client.prompt(UV)) == []
@@ -184,9 +177,8 @@ def test_an_error_brings_a_point_of_the_start_once_more(client: Client) -> None:
     assert _told(client, failure) == []
 
 
-def test_a_compaction_takes_away_what_was_told_before_it(client: Client) -> None:
-    """A prompt may bring it once more, an error never what an error brought; what the start tells then isn't told
-    again."""
+def test_compaction_allows_points_again(client: Client) -> None:
+    """A prompt may show the point again, an error may not."""
     failure, of_cache = client.failure(FAILS, command="pip install x"), client.prompt(CACHE)
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
     assert _told(client, failure) == ["oth-002"]
@@ -200,8 +192,7 @@ def test_a_compaction_takes_away_what_was_told_before_it(client: Client) -> None
     assert _told(client, {**of_cache, "session_id": "another"}) == ["oth-003"]
 
 
-def test_what_waits_in_the_spool_is_not_told_twice(client: Client) -> None:
-    """While somebody writes, what was told is on record there."""
+def test_spooled_showings_count(client: Client) -> None:
     with _writing(client):
         assert _told(client, client.prompt(ASKS)) == ["oth-001"]
         assert _told(client, client.prompt(ASKS)) == []
@@ -215,8 +206,7 @@ def test_what_waits_in_the_spool_is_not_told_twice(client: Client) -> None:
     assert client.log() == []
 
 
-def test_of_two_errors_at_once_one_is_told_the_point(client: Client) -> None:
-    """Tools that run side by side fail side by side."""
+def test_parallel_errors_show_a_point_once(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     with ThreadPoolExecutor(6) as pool:
         told = list(pool.map(lambda _: _told(client, failure), range(6)))
@@ -225,8 +215,7 @@ def test_of_two_errors_at_once_one_is_told_the_point(client: Client) -> None:
     assert client.rows(_SHOWN) == [("PostToolUseFailure", "", "[2]", 39)]
 
 
-def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Client, tmp_path: Path) -> None:
-    """The session has its answer; the commit fails, as on a disk that is full by then."""
+def test_failed_record_goes_into_the_spool(client: Client, tmp_path: Path) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(
         f"import sys\nsys.path.append({str(running.ROOT)!r})\n"
@@ -249,8 +238,7 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
     assert _told(client, client.prompt(ASKS)) == []
 
 
-def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:
-    """By the error's words, the command or the file."""
+def test_error_shows_the_point_that_names_it(client: Client) -> None:
     done = client.remind(client.failure(f"Exit code 1\n{FAILS}", command="pip install requests"))
 
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
@@ -263,22 +251,11 @@ def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:
     ]
 
 
-def test_an_error_wants_a_point_that_fits_strongly(client: Client) -> None:
-    """What would do for a prompt is too little: an error has many words, and nobody asked."""
+def test_error_needs_a_strong_fit(client: Client) -> None:
     client.add("keep the gearbox dry")
 
     assert _told(client, client.failure("the gearbox jammed")) == []
     assert _told(client, client.prompt("the gearbox jammed")) == ["oth-041"]
-
-
-def test_a_point_that_is_too_long_for_an_error_is_passed_over(client: Client) -> None:
-    """Whole points only."""
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2400)
-    failure = client.failure("ERR_GEARBOX_42", command="python gearbox.py")
-    assert _told(client, failure) == []
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2200)
-
-    assert _told(client, failure) == ["oth-042"]
 
 
 @pytest.mark.parametrize(
@@ -288,14 +265,12 @@ def test_a_point_that_is_too_long_for_an_error_is_passed_over(client: Client) ->
         {"error": "", "tool_input": {"command": ["pip"]}}, {"error": 5, "tool_input": {}},
     ],
 )  # fmt: skip
-def test_an_error_that_says_nothing_or_was_wanted_brings_nothing(client: Client, fields: dict[str, Any]) -> None:
-    """The user stopped the tool; or the payload is odd."""
+def test_odd_and_interrupted_errors_show_nothing(client: Client, fields: dict[str, Any]) -> None:
     assert _told(client, {**client.failure(FAILS, command="pip"), **fields}) == []
     assert client.log() == []
 
 
-def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
-    """In the start's form, within 4,000 units, and on record for its session; what it was told its session wasn't."""
+def test_subagent_gets_the_best_points(client: Client) -> None:
     client.add(*[f"{number} " + "long " * 150 for number in range(8)])
 
     first, second = (client.remind(client.subagent_start(agent_id=agent)) for agent in "ab")
@@ -310,8 +285,7 @@ def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
 
 
-def test_what_a_subagent_was_given_is_before_it_alone(client: Client) -> None:
-    """An error of its own doesn't bring that again; one of its session's may."""
+def test_subagent_has_its_own_record(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     assert UV in client.remind(client.subagent_start()).context
 
@@ -328,8 +302,8 @@ def test_what_a_subagent_was_given_is_before_it_alone(client: Client) -> None:
         ("reviewer", {"general-purpose", "reviewer"}), ([1], {"general-purpose", "reviewer"}),
     ],
 )  # fmt: skip
-def test_the_setting_says_which_types_of_subagents_are_told(client: Client, chosen: object, told: set[str]) -> None:
-    """By default all but those that only look; what is no list of types counts for nothing."""
+def test_setting_names_subagent_types(client: Client, chosen: object, told: set[str]) -> None:
+    """By default, all types except those that only look."""
     if chosen is not None:
         _set(client.home / ".claude" / "settings.json", playbook_subagents=chosen)
     kinds = ("general-purpose", "reviewer", "Explore", "Plan", "", None)
@@ -337,7 +311,7 @@ def test_the_setting_says_which_types_of_subagents_are_told(client: Client, chos
     assert {kind for kind in kinds if client.remind(client.subagent_start(kind)).has_context} == told
 
 
-def test_each_is_off_by_its_setting(client: Client) -> None:
+def test_each_event_has_a_setting(client: Client) -> None:
     """The project's file wins over the user's."""
     _set(client.home / ".claude" / "settings.json", playbook_on_prompt=False, playbook_on_error=False)
     events = client.prompt(ASKS), client.failure(FAILS, command="pip install x")
@@ -360,8 +334,7 @@ def _events(client: Client) -> list[dict[str, Any]]:
 
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize("why", ["disabled", "ignored", "private", "empty", "no database"])
-def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why: str) -> None:
-    """By none of the three, and nothing is on record or in the log."""
+def test_excluded_sessions_show_nothing(client: Client, why: str) -> None:
     variables = {}
     if why == "disabled":
         variables = {"PLAYBOOK_DISABLE": "1"}
@@ -382,8 +355,8 @@ def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why:
         assert client.rows(_SHOWN) == []
 
 
-def test_the_worker_is_never_started(client: Client) -> None:
-    """Though the spool is filled and no worker has looked for long: somebody waits for the answer."""
+def test_remind_never_starts_a_worker(client: Client) -> None:
+    """Somebody waits for the answer."""
     spool.keep({"kind": spool.SHOWING})
     os.utime(client.data / "worker.lock", (0, 0))
     for event in _events(client):
@@ -394,8 +367,7 @@ def test_the_worker_is_never_started(client: Client) -> None:
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("kind", BAD_DATABASES)
-def test_with_no_database_of_ours_the_session_goes_on_without(client: Client, kind: str) -> None:
-    """With no line for the user: the start has one. The log says what is wrong, and nothing is changed."""
+def test_bad_databases_show_nothing(client: Client, kind: str) -> None:
     running.a_bad_database(kind, client.database)
     before = running.content(client.database)
 
@@ -406,8 +378,7 @@ def test_with_no_database_of_ours_the_session_goes_on_without(client: Client, ki
 
 
 @pytest.mark.parametrize("how", ["DROP TABLE point_search", f"UPDATE point_search_data SET block = x'{'ff' * 10}'"])
-def test_without_an_index_the_log_says_how_to_make_it_anew(client: Client, how: str) -> None:
-    """A prompt and an error bring nothing; a subagent's points need none."""
+def test_damaged_index_is_logged_with_its_remedy(client: Client, how: str) -> None:
     client.change(how)
 
     prompt, failure, subagent = _events(client)
@@ -417,16 +388,8 @@ def test_without_an_index_the_log_says_how_to_make_it_anew(client: Client, how: 
     assert ["playbook db check --rebuild-search" in line for line in log] == [True, True]
 
 
-@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_while_somebody_writes_points_come_all_the_same(client: Client, how: str) -> None:
-    """Nobody reads in vain: what was told goes into the spool."""
-    with _writing(client, how):
-        assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert [each["event"] for each in client.spooled()] == ["UserPromptSubmit"]
-
-
-def test_a_database_that_is_locked_altogether_is_left_in_time(folder: Path, home: Path) -> None:
-    """Without a log beside it a writer keeps readers out, too; the deadline is for what never comes back."""
+def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
+    """Without a WAL, a writer also blocks readers."""
     client = running.a_client(folder, home)
     client.add(HEADER)
     with closing(sqlite3.connect(client.database)) as connection:
@@ -447,35 +410,18 @@ def test_a_database_that_is_locked_altogether_is_left_in_time(folder: Path, home
     [b"", b"[]", b"null", b"{", b'"x"', b"\xff\xfe", b'{"transcript_path": "/t/s.jsonl"}', b"[" * 100_000],
     ids=lambda payload: repr(payload[:12]),
 )
-def test_input_that_is_no_event_of_ours_is_answered_with_silence(client: Client, payload: bytes) -> None:
-    """Other events, and what is no JSON object."""
+def test_other_input_shows_nothing(client: Client, payload: bytes) -> None:
     assert client.remind(payload).out == b"{}\n"
     assert client.rows(_SHOWN) == []
 
 
-def test_a_prompt_of_ten_megabytes_is_read_at_its_beginning(client: Client) -> None:
-    """What follows is a log or a file."""
+def test_only_the_start_of_huge_prompts_counts(client: Client) -> None:
     assert _told(client, client.prompt(f"{ASKS} " + "x" * 10_000_000)) == ["oth-001"]
     assert _told(client, client.failure(f"{FAILS}\n" + "\ud83d" * 3_000_000, command="pip install x")) == ["oth-002"]
 
 
-@pytest.mark.parametrize("name", ["UserPromptSubmit", "PostToolUseFailure", "SubagentStart"])
-def test_of_two_registrations_one_answers(client: Client, name: str) -> None:
-    """A file of a scope before ours with a live hook answers in our place."""
-    event = next(each for each in _events(client) if each["hook_event_name"] == name)
-    command = registration.command(
-        "remind", scope="user", python=running.PYTHON, hooks_folder=str(running.HOOKS), worker_python=running.PYTHON
-    )
-    hooks = {name: [{"hooks": [{"type": "command", "command": command}]}]}
-    _set(client.home / ".claude" / "settings.json", hooks=hooks)
-
-    assert [client.remind(event, scope=scope).has_context for scope in ("project", "plugin")] == [False, False]
-    assert client.remind(event, scope="user").has_context
-
-
 @running.every_other_python
-def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: str) -> None:
-    """Whatever interpreter the hook is registered with, from 3.9 on."""
+def test_each_python_shows_the_same(client: Client, python: str) -> None:
     for event in _events(client):
         expected = client.remind(event)
         assert client.remind({**event, "session_id": "another"}, python=python).out == expected.out
@@ -485,8 +431,7 @@ def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: s
     assert client.log() == []
 
 
-def test_the_user_s_own_playbook_is_searched_beside(client: Client) -> None:
-    """By its own names, on record in its own playbook; also where the project has none."""
+def test_own_playbook_is_searched_too(client: Client) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.add(Project.of_user(store), "gearbox: say what broke first")
     client.add("the gearbox has five gears")
@@ -505,8 +450,7 @@ def test_the_user_s_own_playbook_is_searched_beside(client: Client) -> None:
 
 
 @pytest.mark.enable_socket
-def test_a_member_is_told_the_teams_points_once(client: Client) -> None:
-    """From the replica; also when the worker has brought what was told to the team's database."""
+def test_members_get_team_points_once(client: Client) -> None:
     _join(client, "gearbox: the team's oldest rule")
 
     assert _told(client, client.prompt("the gearbox broke")) == ["oth-001"]
@@ -524,12 +468,3 @@ def _join(client: Client, text: str) -> None:
         replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))
     with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
         memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
-
-
-def test_a_prompt_loads_nothing_heavy(client: Client, tmp_path: Path) -> None:
-    """Milliseconds count at each prompt."""
-    done, modules = running.imported("remind", client.prompt(ASKS), client, tmp_path)
-
-    assert done.has_context
-    assert not modules & running.HEAVY
-    assert not running.foreign(modules)

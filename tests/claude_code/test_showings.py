@@ -66,8 +66,7 @@ def _start_all(client: Client, sessions: list[str]) -> list[str]:
     return [session for session, done in zip(sessions, ended, strict=True) if done.has_context]
 
 
-def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client: Client) -> None:
-    """In the spool at first, then in the database; the worker takes them in before it learns anything."""
+def test_busy_database_uses_the_spool(client: Client) -> None:
     with _writing(client):
         assert _start_all(client, ["a", "b"]) == ["a", "b"]
 
@@ -82,8 +81,7 @@ def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client
 
 
 @pytest.mark.nightly
-def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> None:
-    """Each writes at once or leaves a file; afterwards each has its row."""
+def test_parallel_starts_lose_no_showing(client: Client) -> None:
     sessions = sorted(f"session-{number:02d}" for number in range(32))
 
     assert _start_all(client, sessions) == sessions
@@ -94,9 +92,8 @@ def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> Non
     assert _is_sound(client)
 
 
-def test_a_showing_is_not_counted_twice_after_a_kill_between(client: Client) -> None:
-    """The worker was killed after its commit, before the file was removed: the file is there again. The same session
-    at another time is another showing."""
+def test_killed_worker_counts_nothing_twice(client: Client) -> None:
+    """The worker was killed after its commit, before it removed the file."""
     with _writing(client):
         client.inject()
     (file,) = (client.data / "spool").glob("*.json")
@@ -112,8 +109,7 @@ def test_a_showing_is_not_counted_twice_after_a_kill_between(client: Client) -> 
     assert not file.exists()
 
 
-def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) -> None:
-    """The session has its answer; the record's disk doesn't come back."""
+def test_deadline_uses_the_spool(client: Client, tmp_path: Path) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(
         f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
@@ -138,8 +134,7 @@ def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) 
 
 
 @pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_a_database_that_can_only_be_read_leaves_what_was_shown_to_the_spool(client: Client) -> None:
-    """And the log says so: something is wrong there."""
+def test_readonly_database_uses_the_spool(client: Client) -> None:
     with closing(sqlite3.connect(client.database)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     client.database.chmod(0o400)
@@ -156,8 +151,7 @@ def test_a_database_that_can_only_be_read_leaves_what_was_shown_to_the_spool(cli
 
 
 @pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Client) -> None:
-    """The session has its playbook all the same."""
+def test_readonly_spool_is_logged(client: Client) -> None:
     (client.data / "spool").mkdir()
     (client.data / "spool").chmod(0o500)
     with _writing(client):
@@ -180,8 +174,7 @@ def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Clien
         {"points": {}}, {"project": 7}, {"event": "SessionEnd"}, {"event": ["SessionStart"]}, {"event": None},
     ],
 )  # fmt: skip
-def test_a_file_that_says_no_showing_is_moved_out_of_the_way(client: Client, odd: dict[str, Any]) -> None:
-    """As one that holds no job is; nothing of it comes in, and the log names it."""
+def test_invalid_showings_are_set_aside(client: Client, odd: dict[str, Any]) -> None:
     path = Path(spool.keep({**_a_showing(client), **odd}))
 
     _work(client)
@@ -199,8 +192,8 @@ def _a_showing(client: Client, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("team", [None, NAME])
-def test_by_which_event_points_were_shown_comes_in_with_them(client: Client, team: str | None) -> None:
-    """An older hook left no event in its file: it knew of a session's start alone."""
+def test_event_is_recorded_with_the_points(client: Client, team: str | None) -> None:
+    """An older hook kept no event."""
     _join(client)
     spool.keep(_a_showing(client, team=team))
     for second, event in enumerate(EVENTS, start=1):
@@ -212,8 +205,8 @@ def test_by_which_event_points_were_shown_comes_in_with_them(client: Client, tea
     assert rows == [("SessionStart",), *((event,) for event in EVENTS)]
 
 
-def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client: Client) -> None:
-    """As where an older backup came back meanwhile; a point that isn't there, or stands twice, counts nothing."""
+def test_unknown_project_is_created(client: Client) -> None:
+    """An older backup may have been restored meanwhile."""
     spool.keep(_a_showing(client, project="/gone", points=[1, 7, 7]))
     spool.keep(_a_showing(client, points=[2, 2, 9]))
 
@@ -225,8 +218,7 @@ def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client:
     assert _is_sound(client)
 
 
-def test_a_project_that_is_kept_out_since_keeps_nothing(client: Client) -> None:
-    """The file goes."""
+def test_ignored_project_keeps_no_showing(client: Client) -> None:
     spool.keep(_a_showing(client))
     client.change("UPDATE playbooks SET ignored = 1")
 
@@ -249,8 +241,7 @@ def _join(client: Client, *, joined_at: str = _TIME) -> None:
 
 
 @pytest.mark.enable_socket
-def test_what_a_member_was_shown_waits_for_the_team(client: Client) -> None:
-    """Once, also after a kill; of a team that was left, or joined later, nothing is kept."""
+def test_members_showings_wait_for_the_team(client: Client) -> None:
     _join(client)
     with _writing(client):
         client.inject()

@@ -36,8 +36,7 @@ def _kept(client: Client) -> list[str]:
 STARTED, ENDED = f"{SESSION}.started", f"{SESSION}.ended"
 
 
-def test_a_start_says_where_the_transcript_is(client: Client) -> None:
-    """Whether or not the session is shown anything; that it was shown nothing is on no other record."""
+def test_start_names_the_transcript(client: Client) -> None:
     assert client.inject().out == b"{}\n"
 
     content = json.loads((client.data / "spool" / STARTED).read_bytes())
@@ -50,17 +49,8 @@ def test_a_start_says_where_the_transcript_is(client: Client) -> None:
     assert client.log() == []
 
 
-@running.every_other_python
-def test_each_python_keeps_the_same(client: Client, python: str) -> None:
-    """As this one does."""
-    client.inject(python=python)
-
-    assert _kept(client) == [STARTED]
-
-
 @pytest.mark.parametrize("problem", ["there is none", "it is damaged", "it is locked"])
-def test_a_start_is_kept_whatever_the_database_is(client: Client, problem: str) -> None:
-    """On a fresh install there is none yet."""
+def test_start_is_kept_despite_a_bad_database(client: Client, problem: str) -> None:
     if problem == "there is none":
         client.database.unlink()
     elif problem == "it is damaged":
@@ -72,8 +62,7 @@ def test_a_start_is_kept_whatever_the_database_is(client: Client, problem: str) 
     assert _kept(client) == [STARTED]
 
 
-def test_a_session_that_we_keep_out_of_is_on_no_record(client: Client) -> None:
-    """Its project is ignored, or the user has switched us off."""
+def test_excluded_sessions_are_not_kept(client: Client) -> None:
     client.inject(PLAYBOOK_DISABLE="1")
     client.add("a point")
     client.change("UPDATE playbooks SET ignored = 1")
@@ -83,16 +72,14 @@ def test_a_session_that_we_keep_out_of_is_on_no_record(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../s", "a/b", "", ".", "a\x00b", "\u00e9", "\ud800", "x" * 5000, None, 7])
-def test_an_odd_session_is_answered_and_not_on_record(client: Client, name: object) -> None:
-    """What is no plain name can't be a file's."""
+def test_odd_session_ids_are_not_kept(client: Client, name: object) -> None:
     done = client.inject({**client.start(), "session_id": name})
 
     assert (done.code, done.out, done.err) == running.SILENT
     assert _kept(client) == []
 
 
-def test_a_noted_end_closes_the_record(client: Client) -> None:
-    """Its time is that of the end. Resumed, the session is on record again."""
+def test_end_closes_the_record(client: Client) -> None:
     client.inject()
     start = client.data / "spool" / STARTED
     os.utime(start, (0, 0))
@@ -109,8 +96,7 @@ def test_a_noted_end_closes_the_record(client: Client) -> None:
     assert _kept(client) == [ENDED, STARTED]
 
 
-def test_a_resumed_session_is_on_record_for_longer(client: Client) -> None:
-    """A start is forgotten at some time."""
+def test_resumed_session_is_kept_longer(client: Client) -> None:
     client.inject()
     start = client.data / "spool" / STARTED
     os.utime(start, (0, 0))
@@ -128,10 +114,7 @@ def test_a_resumed_session_is_on_record_for_longer(client: Client) -> None:
         ("playbook_update_on_subagent_stop", "subagent", [STARTED]),
     ],
 )
-def test_an_end_that_is_not_learned_from_takes_the_record_away(
-    client: Client, switch: str, event: str, left: list[str]
-) -> None:
-    """Even if the user switches learning on before a worker looks. A subagent's end is none of the session's."""
+def test_excluded_end_removes_the_record(client: Client, switch: str, event: str, left: list[str]) -> None:
     client.inject()
     (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
 
@@ -141,8 +124,8 @@ def test_an_end_that_is_not_learned_from_takes_the_record_away(
     assert client.rows("SELECT * FROM jobs") == []
 
 
-def test_a_session_whose_end_can_not_be_written_is_learned_from_later(client: Client) -> None:
-    """As on a full disk: no file grows, so neither the database nor the spool can take it."""
+def test_unwritten_end_is_learned_from_later(client: Client) -> None:
+    """The disk is full, so neither the database nor the spool can be written."""
     built = TranscriptBuilder(SESSION)
     built.user("the tests fail")
     client.transcript.parent.mkdir(parents=True)

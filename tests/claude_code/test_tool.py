@@ -66,8 +66,7 @@ def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "setti
     return done.stdout, len(starts.read_text().splitlines()) if starts.exists() else 0
 
 
-def test_the_first_call_on_a_file_brings_the_point_that_fits_it(client: Client) -> None:
-    """On record as what a prompt brings; neither an edit of it nor a prompt brings it once more."""
+def test_first_call_shows_fitting_points(client: Client) -> None:
     done = client.run("tool", _read(client))
 
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
@@ -80,8 +79,7 @@ def test_the_first_call_on_a_file_brings_the_point_that_fits_it(client: Client) 
 
 @pytest.mark.parametrize("by", ["settings", "plugin"])
 @pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py", "--n/users_index.py"])
-def test_a_later_call_on_the_file_starts_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
-    """However long the call is; another file, another session and a compaction do."""
+def test_later_calls_start_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
     client.add(f"{name} is written by src/api/make.py alone")
     assert b"written by" in _in_shell(client, _read(client, name), tmp_path, by=by)[0]
 
@@ -101,8 +99,7 @@ def test_a_later_call_on_the_file_starts_no_python(client: Client, tmp_path: Pat
     ],
     ids=lambda path: repr(path)[:12],
 )  # fmt: skip
-def test_any_other_path_brings_nothing_and_is_no_error(client: Client, tmp_path: Path, path: object) -> None:
-    """Outside the project, gone, a folder, no path at all."""
+def test_odd_paths_show_nothing(client: Client, tmp_path: Path, path: object) -> None:
     before = sorted(client.folder.iterdir())
     name = str(client.folder / path) if isinstance(path, str) else path
     event = client.call("Read", file_path=name)
@@ -120,8 +117,7 @@ def _write(client: Client, path: str, content: str | bytes) -> None:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_a_file_brings_the_points_about_what_it_defines(client: Client) -> None:
-    """Those that name it come first. A point about another file, or without the name as code, doesn't come."""
+def test_file_shows_points_about_its_definitions(client: Client) -> None:
     client.add(
         "the queue rests at night: `drain_queue` gives up", "RetryPolicy needs jitter", "always call `check()` twice",
         "check the drain queue", "src/api/other.py: drain it", "`check` what you write", "lib/work.py keeps its lock",
@@ -131,8 +127,7 @@ def test_a_file_brings_the_points_about_what_it_defines(client: Client) -> None:
     assert _told(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
 
 
-def test_a_bare_file_name_counts_only_if_one_point_has_it(client: Client) -> None:
-    """With a folder, it counts in any number of points. A folder's name brings nothing."""
+def test_ambiguous_file_names_show_nothing(client: Client) -> None:
     client.add("clutch.py wants oil", "gearbox.py wants oil", "gearbox.py wants air", "lib/gearbox.py wants water")
 
     assert _told(client, _read(client, "lib/clutch.py")) == ["oth-039"]
@@ -140,8 +135,8 @@ def test_a_bare_file_name_counts_only_if_one_point_has_it(client: Client) -> Non
     assert _told(client, _read(client, "lib/pinion.py")) == []
 
 
-def test_a_file_brings_six_points_and_2500_characters_at_most(client: Client) -> None:
-    """A point that is too long is passed over. Resting points don't come."""
+def test_file_shows_six_points_at_most(client: Client) -> None:
+    """They have 2,500 characters at most."""
     client.add(*[f"lib/small.py, rule {number}" for number in range(8)])
     client.add(*[f"lib/large.py, rule {number}: " + "x" * 900 for number in range(4)], "lib/large.py, the short rule")
     client.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-039'")
@@ -150,8 +145,7 @@ def test_a_file_brings_six_points_and_2500_characters_at_most(client: Client) ->
     assert len(_told(client, _read(client, "lib/large.py"))) == 3
 
 
-def test_a_name_in_more_than_twenty_points_says_too_little(client: Client) -> None:
-    """In twenty it counts."""
+def test_frequent_names_say_too_little(client: Client) -> None:
     _write(client, "lib/work.py", "def drain_queue(): ...\n")
     client.add(*[f"drain_queue, rule {number}" for number in range(20)])
     assert len(_told(client, _read(client, "lib/work.py", session_id="a"))) == 6
@@ -163,8 +157,7 @@ def test_a_name_in_more_than_twenty_points_says_too_little(client: Client) -> No
 @pytest.mark.parametrize(
     "kind", ["binary", "1 GB", "gone", "pipe", "control characters", "unreadable", "a link to /dev/zero"]
 )
-def test_a_file_that_is_no_source_defines_nothing(client: Client, kind: str) -> None:
-    """Nothing is shown, the hook ends in its time, and the session goes on."""
+def test_odd_files_define_nothing(client: Client, kind: str) -> None:
     client.add("`drain_queue` gives up at night")
     name = "lib/wo\x1b[31m\trk\n.py" if kind == "control characters" else "lib/work.py"
     source = "" if kind == "control characters" else "def drain_queue(): ...\n"
@@ -190,22 +183,20 @@ def test_a_file_that_is_no_source_defines_nothing(client: Client, kind: str) -> 
     assert client.log() == []
 
 
-def test_a_notebook_is_a_file_too(client: Client) -> None:
-    """Which the client names otherwise."""
+def test_notebooks_are_files(client: Client) -> None:
     path = str(client.folder / "src/api/users.py")
     assert _told(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
 
 
-def test_files_are_off_by_their_setting(client: Client) -> None:
-    """And only they are."""
+def test_setting_turns_files_off(client: Client) -> None:
     path = client.home / ".claude" / "settings.json"
     path.write_text(json.dumps({"playbook_on_file": False}))
     assert _told(client, _read(client)) == []
     assert client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
 
 
-def test_a_file_brings_what_the_start_has_shown_only_much_later(client: Client) -> None:
-    """More than 50 tool calls after it."""
+def test_points_of_the_start_return_later(client: Client) -> None:
+    """A file shows them more than 50 tool calls after the start."""
     client.inject(client.start())
     client.transcript.parent.mkdir(parents=True, exist_ok=True)
     call = '{"type":"user","sourceToolAssistantUUID":"x"}\n'
@@ -218,8 +209,8 @@ def test_a_file_brings_what_the_start_has_shown_only_much_later(client: Client) 
     assert _told(client, _read(client)) == ["oth-001"]
 
 
-def test_prompts_files_and_errors_share_18000_characters_between_two_compactions(client: Client) -> None:
-    """Whole points only, each time; a compaction begins anew."""
+def test_prompts_files_and_errors_share_a_limit(client: Client) -> None:
+    """The limit is 18,000 characters between two compactions."""
     texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 800 for number in range(24)]
     client.add(*texts)
     client.inject(client.start(session_id="another"))
@@ -238,8 +229,8 @@ def test_prompts_files_and_errors_share_18000_characters_between_two_compactions
     assert _told(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
 
 
-def test_a_large_playbook_has_24000_characters_between_two_compactions(client: Client) -> None:
-    """One of more than 1,000 points."""
+def test_large_playbook_has_a_higher_limit(client: Client) -> None:
+    """It is 24,000 characters from 1,000 points on."""
     client.add(*[f"src/gearbox_{number}.py: " + "x" * 2000 for number in range(12)])
 
     def told(session: str) -> int:
@@ -255,8 +246,7 @@ def _task(client: Client, prompt: object = "mend parse_header in src/api/users.p
     return client.call("Agent", description="d", prompt=prompt, **fields)
 
 
-def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
-    """Behind the task, each time; all else of the call stays. On record as a subagent's, and no news for its start."""
+def test_task_gets_fitting_points(client: Client) -> None:
     task = _task(client, subagent_type="reviewer", run_in_background=False, more={"a": ["ä", 1.5, None]})
     client.inject(client.start())
     for _ in range(2):
@@ -269,31 +259,28 @@ def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["", "ok", None, 5, ["src/api/users.py"], {"a": "parse_header"}, "\0", "a poem"])
-def test_any_other_task_stays_as_it_is(client: Client, prompt: object) -> None:
-    """One that no point fits, or none."""
+def test_other_tasks_are_unchanged(client: Client, prompt: object) -> None:
     assert client.run("tool", _task(client, prompt)).out == b"{}\n"
     assert client.log() == []
 
 
 @pytest.mark.parametrize(("kind", "has_points"), [(None, True), ("general-purpose", True), ("Explore", False)])
-def test_a_task_gets_points_if_that_type_of_subagent_does(client: Client, kind: str | None, has_points: bool) -> None:
-    """By the setting for subagents."""
+def test_setting_names_types_of_tasks(client: Client, kind: str | None, has_points: bool) -> None:
     task = _task(client, **({"subagent_type": kind} if kind else {}))
     assert (b"updatedInput" in client.run("tool", task).out) is has_points
     (client.home / ".claude" / "settings.json").write_text('{"playbook_subagents": []}')
     assert client.run("tool", task).out == b"{}\n"
 
 
-def test_points_in_a_long_task_keep_their_limit(client: Client) -> None:
-    """4,000 characters, at most ten points."""
+def test_points_of_a_task_keep_their_limit(client: Client) -> None:
+    """The limit is 4,000 characters."""
     client.add(*[f"gearbox_{number} and clutch_{number}: " + "x" * 700 for number in range(9)])
     words = " ".join(f"gearbox_{number} clutch_{number}" for number in range(9))
     changed = json.loads(client.run("tool", _task(client, words)).out)["hookSpecificOutput"]["updatedInput"]
     assert 2000 < len(changed["prompt"]) - len(words) <= 4002
 
 
-def test_the_worker_removes_what_is_kept_of_old_sessions(client: Client) -> None:
-    """A week after the last new file, or after a compaction."""
+def test_worker_removes_old_session_files(client: Client) -> None:
     for session in (SESSION, "old", "another"):
         assert touched.is_first(session, "/a")
     touched.forget("another")

@@ -8,12 +8,11 @@ import pytest
 
 from playbook_db import projects
 from playbook_db.claude_code import worker
-from playbook_db.services import project as service
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
-from tests.claude_code.running import SILENT, Client
+from tests.claude_code.running import Client
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -43,8 +42,7 @@ def _shown(client: Client) -> list[tuple[str, str, int, int]]:
         return connection.execute(_SHOWN).fetchall()
 
 
-def test_the_users_own_points_come_behind_the_projects(client: Client) -> None:
-    """Under a header of their own; what each playbook showed is on record there."""
+def test_own_points_follow_the_projects(client: Client) -> None:
     alone = client.inject().context
     _add_own(client, "answer briefly", "use English names")
 
@@ -57,8 +55,7 @@ def test_the_users_own_points_come_behind_the_projects(client: Client) -> None:
     assert _shown(client) == [("project", "[1,2]", 0, 2), ("project", "[1,2]", 0, 2), ("user", "[1,2]", 0, 2)]
 
 
-def test_a_project_without_a_playbook_is_told_the_users_own(client: Client, tmp_path: Path) -> None:
-    """No playbook is made for it by that."""
+def test_new_project_shows_own_points(client: Client, tmp_path: Path) -> None:
     _add_own(client, "answer briefly")
     (tmp_path / "new").mkdir()
 
@@ -69,20 +66,7 @@ def test_a_project_without_a_playbook_is_told_the_users_own(client: Client, tmp_
     assert _shown(client) == [("user", "[1]", 0, 1)]
 
 
-def test_an_ignored_project_is_told_nothing(client: Client) -> None:
-    """The hooks are kept out of it."""
-    _add_own(client, "answer briefly")
-    with open_store(f"sqlite:///{client.database}") as store:
-        service.ignore(Project.in_folder(store, str(client.folder)), is_ignored=True)
-
-    done = client.inject()
-
-    assert (done.code, done.out, done.err) == SILENT
-    assert _shown(client) == []
-
-
-def test_where_the_database_is_being_written_both_showings_wait_in_the_spool(client: Client) -> None:
-    """The worker takes each in where it belongs."""
+def test_both_showings_wait_in_the_spool(client: Client) -> None:
     _add_own(client, "answer briefly")
     with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -68,8 +68,7 @@ def _probed(tmp_path: Path, **variables: str) -> tuple[int, int, dict[str, Any]]
     return starter, session, json.loads(out.read_text())
 
 
-def test_it_belongs_to_no_tree_of_ours(tmp_path: Path) -> None:
-    """Its parent is neither the starter nor us; its session and group are its own."""
+def test_worker_leaves_the_process_tree(tmp_path: Path) -> None:
     starter, session, told = _probed(tmp_path)
 
     assert told["parent"] not in (starter, os.getpid())
@@ -80,15 +79,14 @@ def test_it_belongs_to_no_tree_of_ours(tmp_path: Path) -> None:
     assert told["arguments"] == ["an argument"]
 
 
-def test_it_holds_nothing_of_ours_open(tmp_path: Path) -> None:
-    """The three streams on nothing, no other descriptor: the client waits for whoever holds its pipes."""
+def test_worker_inherits_no_descriptors(tmp_path: Path) -> None:
+    """The client waits for processes that hold its pipes."""
     _, _, told = _probed(tmp_path)
 
     assert told["on_nothing"] == told["open"] == [0, 1, 2]
 
 
-def test_the_session_s_own_variables_are_gone_and_the_user_s_stay(tmp_path: Path) -> None:
-    """The worker serves no session; what a user set for Claude Code is the worker's too."""
+def test_session_variables_are_removed(tmp_path: Path) -> None:
     session = dict.fromkeys(
         (
             "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_CHILD_NOTES_DIR",
@@ -111,8 +109,7 @@ def test_the_session_s_own_variables_are_gone_and_the_user_s_stay(tmp_path: Path
     assert environment["HOME"] == os.environ["HOME"]
 
 
-def test_nobody_waits_for_what_runs_on(tmp_path: Path) -> None:
-    """The starter ends while the program that it started is still waiting."""
+def test_starter_does_not_wait(tmp_path: Path) -> None:
     gate, passed = tmp_path / "gate", tmp_path / "passed"
     os.mkfifo(gate)
 
@@ -123,6 +120,5 @@ def test_nobody_waits_for_what_runs_on(tmp_path: Path) -> None:
     assert running.appears(passed)
 
 
-def test_a_program_that_cannot_be_run_harms_nobody() -> None:
-    """Nothing is raised, and nothing is said."""
+def test_missing_program_is_no_error() -> None:
     _start("/nowhere/python3", "-m", "x")
