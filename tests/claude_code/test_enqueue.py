@@ -2,15 +2,12 @@
 
 import json
 import os
-import sqlite3
-import subprocess
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import worker
+from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import enqueue, spool
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client
@@ -24,12 +21,6 @@ _ROW = "SELECT kind, session_id, transcript_path, parent_path, agent_id, reason,
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder; the database knows no project yet."""
     return running.a_client(folder, home)
-
-
-def _work(client: Client) -> worker.WorkResult:
-    done = worker.run(f"sqlite:///{client.database}")
-    assert done is not None
-    return done
 
 
 def test_session_end_is_queued(client: Client) -> None:
@@ -55,8 +46,8 @@ def test_subagent_end_is_queued(client: Client) -> None:
 
     client.enqueue(event)
 
-    told = (event["agent_transcript_path"], str(client.transcript), event["agent_id"])
-    assert client.rows(_ROW) == [("learn", SESSION, *told, "SubagentStop:general-purpose", "queued", 0)]
+    fields = (event["agent_transcript_path"], str(client.transcript), event["agent_id"])
+    assert client.rows(_ROW) == [("learn", SESSION, *fields, "SubagentStop:general-purpose", "queued", 0)]
 
 
 def test_compaction_agent_is_ignored(client: Client) -> None:
@@ -103,7 +94,7 @@ def test_waiting_transcript_is_queued_once(client: Client) -> None:
     assert client.rows("SELECT id, state, reason FROM jobs ORDER BY id")[1] == (2, "queued", "SessionEnd:other")
 
 
-@pytest.mark.parametrize("name", ["SessionStart", "Stop", "UserPromptSubmit", "PostCompact", "", None])
+@pytest.mark.parametrize("name", ["SessionStart", "PostCompact", None])
 def test_other_events_are_ignored(client: Client, name: str | None) -> None:
     client.enqueue({**client.end(), "hook_event_name": name})
 
@@ -112,7 +103,7 @@ def test_other_events_are_ignored(client: Client, name: str | None) -> None:
     assert not running.appears(client.home / "worker-began", 0.1)
 
 
-@pytest.mark.parametrize("payload", [b"", b"null", b"[]", b"{", b"\xff", b'{"hook_event_name": "SessionEnd"'])
+@pytest.mark.parametrize("payload", [b"", b"[]", b"\xff", b'{"hook_event_name": "SessionEnd"'])
 def test_invalid_json_is_logged(client: Client, payload: bytes) -> None:
     client.enqueue(payload)
 
@@ -147,37 +138,32 @@ def test_cwd_is_the_fallback(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("switch", "event"),
+    ("setting", "event"),
     [
         ("playbook_update_on_exit", "end"),
         ("playbook_update_on_clear", "clear"),
         ("playbook_update_on_subagent_stop", "subagent"),
     ],
 )
-def test_each_setting_excludes_its_event(client: Client, switch: str, event: str) -> None:
-    (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
-    events = {"end": client.end(), "clear": client.end("clear"), "subagent": client.subagent_stop()}
+def test_each_setting_excludes_its_event(client: Client, setting: str, event: str) -> None:
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({setting: False}))
+    events = {
+        "end": client.end(), "clear": client.end("clear"), "subagent": client.subagent_stop(),
+        "compaction": client.compaction(),
+    }  # fmt: skip
 
     queued = set()
-    for name, told in events.items():
-        client.enqueue(told)
+    for name, each in events.items():
+        client.enqueue(each)
         queued |= {name for _ in client.rows(_ROW)}
         client.change("DELETE FROM jobs")
 
     assert queued == set(events) - {event}
-    client.enqueue(client.compaction())
-    assert len(client.rows(_ROW)) == 1
 
 
 @pytest.mark.parametrize(
     ("user", "project", "local", "is_on"),
-    [
-        (False, True, None, True),
-        (True, None, False, False),
-        (False, None, True, True),
-        (False, "no", None, False),
-        (None, 0, None, True),
-    ],
+    [(False, True, None, True), (True, None, False, False), (False, "no", None, False)],
 )
 def test_nearest_settings_file_wins(client: Client, user: Any, project: Any, local: Any, is_on: bool) -> None:
     for path, value in (
@@ -211,8 +197,6 @@ def test_variable_disables_the_hook(client: Client) -> None:
 
 
 def test_two_registrations_queue_once(client: Client) -> None:
-    from playbook_db.claude_code import registration
-
     command = registration.command(
         "enqueue", scope="user", python=running.PYTHON, hooks_folder=str(running.HOOKS), worker_python="python3"
     )
@@ -227,10 +211,8 @@ def test_two_registrations_queue_once(client: Client) -> None:
 
 @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_locked_database_uses_the_spool(client: Client, how: str) -> None:
-    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
-        connection.execute(how)
+    with client.held(how):
         client.enqueue()
-        connection.execute("ROLLBACK")
 
     (job,) = client.spooled()
     assert job["project"] == os.path.realpath(client.folder)
@@ -238,7 +220,7 @@ def test_locked_database_uses_the_spool(client: Client, how: str) -> None:
     (line,) = client.log()
     assert "locked; the job waits in" in line
 
-    assert (_work(client).spooled, _work(client).spooled) == (1, 0)
+    assert (client.work().spooled, client.work().spooled) == (1, 0)
     ((queued_at, *row),) = client.rows(_ROW.replace("SELECT", "SELECT created_at,"))
     assert queued_at == job["queued_at"]
     assert row[1:3] == [SESSION, str(client.transcript)]
@@ -252,11 +234,11 @@ def test_killed_worker_queues_no_job_twice(client: Client) -> None:
     (file,) = (client.data / "spool").glob("*.json")
     kept = file.read_bytes()
     client.database.rmdir()
-    _work(client)
+    client.work()
     client.change("UPDATE jobs SET state = 'queued'")  # it had not come to that yet
     file.write_bytes(kept)
 
-    _work(client)
+    client.work()
 
     assert len(client.rows(_ROW)) == 1
     assert not file.exists()
@@ -270,7 +252,7 @@ def test_missing_database_uses_the_spool(client: Client) -> None:
     (path,) = (client.data / "spool").iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
     assert client.log() == []
-    assert _work(client).spooled == 1
+    assert client.work().spooled == 1
     assert len(client.rows(_ROW)) == 1
 
 
@@ -318,13 +300,12 @@ def test_broken_spool_files_are_set_aside(client: Client) -> None:
     folder = client.data / "spool"
     folder.mkdir()
     bad = {"1.json": b"{", "2.json": b"[]", "3.json": b"{}", "4.json": b"\xff", "5.json": b"[" * 100_000}
-    for name, content in bad.items():
+    for name, content in {**bad, "6.json.part": b"{half"}.items():
         (folder / name).write_bytes(content)
-    (folder / "6.json.part").write_bytes(b"{half")
     client.database.unlink()
     client.enqueue()
 
-    assert _work(client).spooled == 1
+    assert client.work().spooled == 1
 
     left = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert left == {**{f"{name}.unreadable": content for name, content in bad.items()}, "6.json.part": b"{half"}
@@ -337,7 +318,7 @@ def test_ignored_jobs_leave_the_spool(client: Client) -> None:
     client.change("UPDATE playbooks SET ignored = 1")
     spool.keep({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
 
-    assert _work(client).spooled == 0
+    assert client.work().spooled == 0
     assert client.spooled() == []
     assert client.rows(_ROW) == []
 
@@ -360,24 +341,9 @@ def test_closed_streams_are_no_error(client: Client, descriptor: int) -> None:
     assert client.rows("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_hanging_database_uses_the_spool(client: Client, tmp_path: Path) -> None:
-    driver = tmp_path / "driver.py"
-    driver.write_text(
-        f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code.hooks import enqueue\n"
-        "enqueue.sqlite_open.connect = lambda *_, **__: time.sleep(60)\n"
-        "enqueue.main()\n"
-    )
+def test_hanging_database_uses_the_spool(client: Client) -> None:
+    client.enqueue(change="enqueue.sqlite_open.connect = lambda *_, **__: time.sleep(60)")
 
-    done = subprocess.run(
-        [running.PYTHON, "-I", "-S", str(driver), "user", str(client.worker)],
-        input=json.dumps(client.end()).encode(),
-        capture_output=True,
-        timeout=running.PATIENCE_S,
-        check=False,
-    )
-
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(client.spooled()) == 1
     assert "didn't answer in time" in client.log()[0]
 
@@ -390,7 +356,7 @@ def test_missing_worker_loses_no_job(client: Client) -> None:
     assert len(client.rows(_ROW)) == 1
 
 
-@pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", ".git"])
+@pytest.mark.parametrize("name", [".claude/settings.json", ".git"])
 @pytest.mark.parametrize("is_endless", [False, True], ids=["pipe", "endless"])
 def test_endless_project_files_are_ignored(client: Client, name: str, is_endless: bool) -> None:
     """A clone may bring a pipe, or a link to a device."""

@@ -171,3 +171,14 @@ def test_data_folder_is_private(client: Client, place: str, tmp_path: Path) -> N
     made = [path for path in (elsewhere / "playbook", *(elsewhere / "playbook").iterdir()) if path.is_dir()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("hook", ["inject", "enqueue", "remind"])
+def test_hooks_import_little(client: Client, tmp_path: Path, hook: str) -> None:
+    """Each module costs time at each start."""
+    event = {"inject": client.start(), "enqueue": client.end(), "remind": client.prompt("use uv")}[hook]
+    done, modules = running.imported(client, hook, event, tmp_path)
+
+    assert (done.code, done.err) == (0, b"")
+    assert modules & running.HEAVY == set()
+    assert running.foreign(modules) == set()

@@ -66,16 +66,12 @@ def test_each_event_gets_a_hook_and_timeout(home: Path, folder: Path) -> None:
 def test_plugin_registers_the_same_hooks() -> None:
     plugin = json.loads(Path(files.shipped_file("hooks", "hooks.json", what="")).read_text())["hooks"]
 
-    start = '"${CLAUDE_PLUGIN_ROOT}/hooks/start"'
-    assert plugin == {
-        event: [
-            {
-                **({"matcher": registration.MATCHERS[event]} if event in registration.MATCHERS else {}),
-                "hooks": [{"type": "command", "command": f"{start} {hook}", "timeout": timeout_s}],
-            }
-        ]
-        for event, (hook, timeout_s) in registration.EVENTS.items()
-    }
+    assert list(plugin) == list(registration.EVENTS)
+    for event, (hook, timeout_s) in registration.EVENTS.items():
+        (group,) = plugin[event]
+        command = f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/start" {hook}'
+        assert group.pop("matcher", None) == registration.MATCHERS.get(event)
+        assert group == {"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}
 
 
 def test_older_install_gets_missing_events(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,44 +138,23 @@ THEIRS = '{"type": "command", "command": "x", "timeout": 1.0}'
 DEEP = '{"a": ' * 60 + "[1]" + "}" * 60
 ODD_FILES = {
     "empty": "{}",
-    "empty with a space and a newline": "{ }\n",
-    "empty on two lines": "{\n}",
     "two spaces": '{\n  "model": "x",\n  "permissions": {\n    "allow": []\n  }\n}\n',
     "four spaces": '{\n    "model": "x"\n}\n',
     "tabs": '{\n\t"model": "x"\n}\n',
-    "no indentation": '{\n"model": "x"\n}\n',
-    "no newline at the end": '{\n  "model": "x"\n}',
-    "blank lines around": '\n\n{\n  "model": "x"\n}\n\n\n',
-    "indented as a whole": '   {\n     "model": "x"\n   }\n',
-    "one line": '{"model": "x", "env": {"A": "1"}}\n',
     "one line without spaces": '{"model":"x","env":{"A":"1"}}',
-    "commas at the start of lines": '{ "a": 1\n, "b": 2\n}\n',
-    "CRLF": '{\r\n  "model": "x"\r\n}\r\n',
     "BOM, CRLF and four spaces": '\ufeff{\r\n    "model": "x"\r\n}\r\n',
-    "CR": '{\r  "model": "x"\r}\r',
     "unicode": '{"é 日本": "🎉 \u2028 \u202e"}',
     "escapes": '{"a": "\\/ \\u00e9 \\ud83c\\udf89 \\u0000 \\n", "\\u006dodel": 1}',
-    "half surrogates": '{"a": "\\ud83c x \\udf89", "\\ude00": 1}',
     "numbers": '{"a": [123456789012345678901234567890, 0, 1.0, 1.5, -2e-07]}',
     "comments in strings": '{"a": "// no, /* no */ NaN, ]}", "b": "# playbook-db"}',
     "deep": DEEP,
-    "empty hooks": '{"hooks": {}}',
     "empty events": '{"hooks": {"SessionStart": [ ], "Stop": []}, "a": {"b": {}, "c": []}}',
-    "empty groups": '{"hooks": {"SessionEnd": [{"hooks": []}, {}], "Stop": [{"matcher": "*"}]}}',
     "hooks of others": f'{{"hooks": {{"SessionEnd": [{{"matcher": "*", "hooks": [{THEIRS}, {THEIRS}]}}], "New": []}}}}',
     "hooks in odd shapes": f'{{"hooks": {{"Stop": [{THEIRS}, "odd", null, [{THEIRS}], {{"hooks": "x"}}], "X": {{}}}}}}',
-    "hooks of odd types": '{"hooks": {"PreCompact": [{"hooks": [1, {"type": "prompt"}, {"command": 7}, null]}]}}',
-    "hooks first": f'{{\n  "hooks": {{\n    "Stop": [{{"hooks": [{THEIRS}]}}]\n  }},\n\n  "model" : 1\n}}\n',
-    "lists in lists": '{"a": [[[], [1, [2]]], [{"b": [[]]}]]}',
     "matchers of others": f'{{"hooks": {{"SessionStart": [{{"matcher": "startup", "hooks": [{THEIRS}]}}], "X": []}}}}',
-    "names as ours": '{"hooksX": {"SessionEnd": []}, "a": {"hooks": {"SessionEnd": [1]}}}',
 }
 
-RESPELLED = {  # whose space, escapes or empty lists are others after an uninstall
-    "empty with a space and a newline", "empty on two lines", "no indentation", "indented as a whole",
-    "one line without spaces", "commas at the start of lines", "CR", "escapes", "empty hooks", "empty events",
-    "hooks first",
-}  # fmt: skip
+RESPELLED = {"one line without spaces", "escapes", "empty events"}  # an uninstall changes their spaces or escapes
 
 
 @pytest.mark.parametrize("name", ODD_FILES)
@@ -300,20 +275,6 @@ def test_backup_overwrites_no_file(settings: Path) -> None:
     assert (settings.read_text(), taken.read_text()) == ('{"a": 1}', "mine")
 
 
-def test_differing_backup_is_kept(folder: Path, settings: Path) -> None:
-    settings.write_text('{"a": 1}')
-    backup = install.install("user", str(folder), now=NOW).backup
-    settings.write_text(settings.read_text().replace('"a": 1', '"a": 2'))
-
-    done = install.uninstall("user", str(folder))
-
-    assert done is not None
-    assert done.backups == (backup,)
-    assert settings.read_text() == '{"a": 2}'
-    assert backup is not None
-    assert Path(backup).read_text() == '{"a": 1}'
-
-
 @pytest.mark.parametrize("dangling", [False, True])
 def test_symlink_is_followed(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
     real = tmp_path / "claude-settings"
@@ -383,34 +344,20 @@ def test_concurrent_edit_stops_the_uninstall(folder: Path, settings: Path, monke
     assert settings.read_text() == later
 
 
-def test_changed_file_is_not_removed(settings: Path) -> None:
-    settings.write_text('{"a": 1}')
-
-    with pytest.raises(InstallError, match="Another program has just changed"):
-        install._replace(str(settings), None, expected=b"{}", private=True)
-
-    assert settings.exists()
-
-
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "error"),
     [
         (b'{\n  "a": 1, // why\n}', r"settings\.json, line 2, column 11: .*no comments"),
-        (b'{"a": 1,}', r"settings\.json, line 1, column \d: .*closing bracket"),
-        (b"", r"line 1, column 1: the file is empty"),
         (b'{"a":\n "\xc3\xa9\xff"}', r"settings\.json: this is not UTF-8"),
-        ('{"a": 1}'.encode("utf-16"), r"this is not UTF-8"),
-        (b"[]", r"settings\.json: the content must be an object"),
         (b'\xef\xbb\xbf{"hooks": 1}', r'"hooks" must be an object'),
-        (b'{"hooks": {"SessionEnd": {}}}', r'"hooks\.SessionEnd" must be a list'),
         (b'{"hooks": {}, "hooks": {}}', r'the key "hooks" is used twice'),
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", r"nested too deeply"),
     ],
 )
-def test_invalid_settings_are_refused(content: bytes, told: str, folder: Path, settings: Path) -> None:
+def test_invalid_settings_are_refused(content: bytes, error: str, folder: Path, settings: Path) -> None:
     settings.write_bytes(content)
 
-    with pytest.raises(InstallError, match=told) as caught:
+    with pytest.raises(InstallError, match=error) as caught:
         install.install("user", str(folder), now=NOW)
 
     assert "Correct the file, and run the command again" in str(caught.value)
@@ -474,21 +421,13 @@ def test_home_as_project_registers_once(home: Path, monkeypatch: pytest.MonkeyPa
 def test_interpreter_is_outside_the_environment(tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
-    code = (
-        "import sys; from playbook_db.claude_code.setup import install\n"
-        "print(install.interpreter(), sys.executable, sep='\\n')"
-    )
-    ran = subprocess.run(
-        [environment / "bin" / "python", "-c", code],
-        env={"PYTHONPATH": str(Path(install.__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = "from playbook_db.claude_code.setup import install; print(install.interpreter())"
+    package = {"PYTHONPATH": str(Path(install.__file__).parents[3])}
+    python = environment / "bin" / "python"
+    ran = subprocess.run([python, "-c", code], env=package, capture_output=True, text=True, check=True)
 
-    real, executable = ran.stdout.splitlines()
+    real = ran.stdout.strip()
     assert real == install.interpreter() == os.path.realpath(real)
-    assert executable == str(environment / "bin" / "python")
     assert not real.startswith(str(environment))
 
 

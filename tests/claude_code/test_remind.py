@@ -1,12 +1,9 @@
 """The hook of prompts, errors and subagents, run as Claude Code runs it: few points, that fit and are news, or none;
 and exit code 0 always."""
 
-import contextlib
 import json
 import os
 import sqlite3
-import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +12,6 @@ from typing import Any
 import pytest
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import remind, spool
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit
@@ -46,39 +42,17 @@ def client(folder: Path, home: Path) -> Client:
     return made
 
 
-def _told(client: Client, event: object, **options: Any) -> list[str]:
-    """The names of the points that *event* brought, in their order."""
-    done = client.remind(event, **options)
-    if not done.has_context:
-        assert done.out == b"{}\n"
-        return []
-    return [line.split("]")[0][1:] for line in done.context.splitlines() if line.startswith("[")]
-
-
 def _set(path: Path, **settings: object) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(settings))
 
 
-def _work(client: Client) -> None:
-    assert worker.run(f"sqlite:///{client.database}") is not None
-
-
-@contextlib.contextmanager
-def _writing(client: Client, how: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Another process writes to the database."""
-    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
-        connection.execute(how)
-        yield
-        connection.rollback()
-
-
 def test_prompt_shows_fitting_points(client: Client) -> None:
     done = client.remind(client.prompt(ASKS))
 
-    told = json.loads(done.out)
-    assert list(told) == ["hookSpecificOutput"]
-    assert told["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    answer = json.loads(done.out)
+    assert list(answer) == ["hookSpecificOutput"]
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     header, *lines = done.context.splitlines()
     assert "playbook" in header
     assert lines == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
@@ -88,7 +62,7 @@ def test_prompt_shows_fitting_points(client: Client) -> None:
 
 
 def test_prompt_without_a_fit_shows_nothing(client: Client) -> None:
-    assert _told(client, client.prompt("translate the poem on the fridge into Latin")) == []
+    assert client.remind(client.prompt("translate the poem on the fridge into Latin")).names == []
     assert client.rows(_SHOWN) == []
 
 
@@ -96,29 +70,26 @@ def test_prompt_without_a_fit_shows_nothing(client: Client) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        "/parse_header src api users", "/playbook:log parse_header", "  /parse_header parse_header\n",
-        "<task-notification>\n<task-id>1</task-id> parse_header failed</task-notification>",
-        "<command-name>/parse_header</command-name>", "<local-command-stdout>parse_header</local-command-stdout>",
-        "", " ", "\n", "ok", "yes, please do it", "?", "…", "\0", "\ud83d", None, [HEADER], {"text": HEADER}, 5, True,
+        "/parse_header src api users", "<command-name>/parse_header</command-name>", "yes, please do it", "\0",
+        None, [HEADER],
     ],
     ids=lambda prompt: repr(prompt)[:20],
 )  # fmt: skip
 def test_commands_and_odd_prompts_show_nothing(client: Client, prompt: object) -> None:
-    assert _told(client, client.prompt(prompt)) == []
+    assert client.remind(client.prompt(prompt)).names == []
     assert client.log() == []
 
 
 def test_path_is_no_slash_command(client: Client) -> None:
-    assert _told(client, client.prompt("/src/api/users.py fails in parse_header")) == ["oth-001"]
+    assert client.remind(client.prompt("/src/api/users.py fails in parse_header")).names == ["oth-001"]
 
 
 def test_prompt_shows_three_best_points(client: Client) -> None:
     client.add(*[f"gearbox, clutch and crankshaft: rule {number}" for number in range(4)], "crankshaft, pinion, clutch")
 
-    told = _told(client, client.prompt("clutch, pinion and crankshaft of the gearbox"))
+    names = client.remind(client.prompt("clutch, pinion and crankshaft of the gearbox")).names
 
-    assert len(told) == 3
-    assert told[0] == "oth-045"
+    assert (len(names), names[0]) == (3, "oth-045")
 
 
 def test_shared_code_names_add_points(client: Client) -> None:
@@ -130,13 +101,13 @@ def test_shared_code_names_add_points(client: Client) -> None:
     client.add("`parse_header`, written for src/api/users.py, sits above `send_header`")
     prompt = "does the caller in src/api/users.py trust parse_header here"
 
-    told = _told(client, client.prompt(prompt))
+    names = client.remind(client.prompt(prompt)).names
 
-    assert len(told) == 6
-    assert {"oth-001", "oth-049"} <= set(told)
-    assert not {"oth-047", "oth-048"} & {*told}
+    assert len(names) == 6
+    assert {"oth-001", "oth-049"} <= set(names)
+    assert not {"oth-047", "oth-048"} & set(names)
     failure = client.failure("TypeError in parse_header, src/api/users.py", command="python src/api/users.py")
-    assert len(_told(client, {**failure, "session_id": "another"})) == 3
+    assert len(client.remind({**failure, "session_id": "another"}).names) == 3
 
 
 @pytest.mark.parametrize("letter", ["x", "💡"])
@@ -154,88 +125,76 @@ def test_prompt_points_keep_their_limit(client: Client, letter: str) -> None:
 
 
 def test_points_are_shown_once_a_session(client: Client) -> None:
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, client.prompt(ASKS)) == []
-    assert _told(client, client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")) == []
-    assert _told(client, client.failure(FAILS, command="pip install x")) == ["oth-002"]
-    assert _told(client, client.prompt(UV)) == []
-    assert _told(client, client.prompt(UV, session_id="another")) == ["oth-002"]
-    assert _told(client, client.prompt(ASKS, session_id="another")) == ["oth-001"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(client.prompt(ASKS)).names == []
+    assert client.remind(client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")).names == []
+    assert client.remind(client.failure(FAILS, command="pip install x")).names == ["oth-002"]
+    assert client.remind(client.prompt(UV)).names == []
+    assert client.remind(client.prompt(UV, session_id="another")).names == ["oth-002"]
+    assert client.remind(client.prompt(ASKS, session_id="another")).names == ["oth-001"]
     client.inject(client.start(session_id="a third"))
-    assert _told(client, client.prompt(ASKS, session_id="a third")) == []
+    assert client.remind(client.prompt(ASKS, session_id="a third")).names == []
     client.inject(client.start("resume"))
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
 
 def test_error_repeats_a_point_of_the_start(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     client.inject(client.start())
-    assert _told(client, client.prompt(UV)) == []
-    assert [_told(client, failure) for _ in range(2)] == [["oth-002"], []]
+    assert client.remind(client.prompt(UV)).names == []
+    assert [client.remind(failure).names for _ in range(2)] == [["oth-002"], []]
 
     client.inject(client.start("compact"))
-    assert _told(client, failure) == []
+    assert client.remind(failure).names == []
 
 
 def test_compaction_allows_points_again(client: Client) -> None:
     """A prompt may show the point again, an error may not."""
     failure, of_cache = client.failure(FAILS, command="pip install x"), client.prompt(CACHE)
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, failure) == ["oth-002"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(failure).names == ["oth-002"]
     client.change("UPDATE key_points SET resting = 1 WHERE id <= 2")
     assert CACHE in client.inject(client.start("compact")).context
     client.change("UPDATE key_points SET resting = 0")
 
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, failure) == []
-    assert _told(client, of_cache) == []
-    assert _told(client, {**of_cache, "session_id": "another"}) == ["oth-003"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(failure).names == []
+    assert client.remind(of_cache).names == []
+    assert client.remind({**of_cache, "session_id": "another"}).names == ["oth-003"]
 
 
 def test_spooled_showings_count(client: Client) -> None:
-    with _writing(client):
-        assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-        assert _told(client, client.prompt(ASKS)) == []
+    with client.held():
+        assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+        assert client.remind(client.prompt(ASKS)).names == []
     assert client.rows(_SHOWN) == []
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
-    _work(client)
+    client.work()
 
     assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 39)]
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
     assert client.log() == []
 
 
 def test_parallel_errors_show_a_point_once(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     with ThreadPoolExecutor(6) as pool:
-        told = list(pool.map(lambda _: _told(client, failure), range(6)))
+        shown = list(pool.map(lambda _: client.remind(failure).names, range(6)))
 
-    assert sorted(told) == [[]] * 5 + [["oth-002"]]
+    assert sorted(shown) == [[]] * 5 + [["oth-002"]]
     assert client.rows(_SHOWN) == [("PostToolUseFailure", "", "[2]", 39)]
 
 
-def test_failed_record_goes_into_the_spool(client: Client, tmp_path: Path) -> None:
-    driver = tmp_path / "driver.py"
-    driver.write_text(
-        f"import sys\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code.hooks import remind\n"
-        "def fail(*_, **__): raise OSError('no space left')\n"
-        f"remind.DEADLINE_S = {running.PATIENCE_S}\n"
-        "remind.hook_queries.add_showing = fail\n"
-        "remind.main()\n"
-    )
-    command = [running.PYTHON, "-I", "-S", str(driver), "user"]
-    event = json.dumps(client.prompt(ASKS)).encode()
+def test_failed_record_goes_into_the_spool(client: Client) -> None:
+    change = "def fail(*_, **__): raise OSError('no space left')\nremind.hook_queries.add_showing = fail"
 
-    done = subprocess.run(command, input=event, capture_output=True, timeout=running.PATIENCE_S, check=False)
+    assert client.remind(client.prompt(ASKS), change=change).names == ["oth-001"]
 
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert HEADER.encode() in done.stdout
     assert [each["points"] for each in client.spooled()] == [[1]]
     assert ["waits in" in line for line in client.log()] == [True]
     assert client.rows(_SHOWN) == []
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
 
 def test_error_shows_the_point_that_names_it(client: Client) -> None:
@@ -244,29 +203,27 @@ def test_error_shows_the_point_that_names_it(client: Client) -> None:
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
     assert done.context.splitlines()[1:] == [f"[oth-002] helpful=0 harmful=0 :: {UV}"]
     path = str(client.folder / "src/api/users.py")
-    assert _told(client, client.failure("it failed", tool="Edit", file_path=path)) == ["oth-001"]
-    assert [row[:3] for row in client.rows(_SHOWN)] == [
-        ("PostToolUseFailure", "", "[2]"),
-        ("PostToolUseFailure", "", "[1]"),
-    ]
+    assert client.remind(client.failure("it failed", tool="Edit", file_path=path)).names == ["oth-001"]
+    assert [row[:3] for row in client.rows(_SHOWN)] == [("PostToolUseFailure", "", f"[{point}]") for point in (2, 1)]
 
 
 def test_error_needs_a_strong_fit(client: Client) -> None:
     client.add("keep the gearbox dry")
 
-    assert _told(client, client.failure("the gearbox jammed")) == []
-    assert _told(client, client.prompt("the gearbox jammed")) == ["oth-041"]
+    assert client.remind(client.failure("the gearbox jammed")).names == []
+    assert client.remind(client.prompt("the gearbox jammed")).names == ["oth-041"]
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"is_interrupt": True}, {"error": None, "tool_input": None}, {"error": ["pip"], "tool_input": "pip"},
-        {"error": "", "tool_input": {"command": ["pip"]}}, {"error": 5, "tool_input": {}},
+        {"is_interrupt": True},
+        {"error": None, "tool_input": None},
+        {"error": "", "tool_input": {"command": ["pip"]}},
     ],
-)  # fmt: skip
+)
 def test_odd_and_interrupted_errors_show_nothing(client: Client, fields: dict[str, Any]) -> None:
-    assert _told(client, {**client.failure(FAILS, command="pip"), **fields}) == []
+    assert client.remind({**client.failure(FAILS, command="pip"), **fields}).names == []
     assert client.log() == []
 
 
@@ -282,77 +239,67 @@ def test_subagent_gets_the_best_points(client: Client) -> None:
     rows = client.rows(_SHOWN)
     assert [row[:2] for row in rows] == [("SubagentStart", "")] * 2
     assert len(json.loads(rows[0][2])) + rows[0][3] == 48
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
 
 
 def test_subagent_has_its_own_record(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     assert UV in client.remind(client.subagent_start()).context
 
-    assert _told(client, {**failure, "agent_id": "a48f56874e781b2f1", "agent_type": "general-purpose"}) == []
-    assert _told(client, failure) == ["oth-002"]
+    assert client.remind({**failure, "agent_id": "a48f56874e781b2f1", "agent_type": "general-purpose"}).names == []
+    assert client.remind(failure).names == ["oth-002"]
 
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "expected"),
     [
-        (None, {"general-purpose", "reviewer"}), (["*"], {"general-purpose", "reviewer"}), ([], set()),
-        (["reviewer"], {"reviewer"}), (["*", "Plan"], {"general-purpose", "reviewer", "Plan"}),
-        ("reviewer", {"general-purpose", "reviewer"}), ([1], {"general-purpose", "reviewer"}),
+        (None, {"general-purpose", "reviewer"}), (["reviewer"], {"reviewer"}), ([], set()),
+        (["*", "Plan"], {"general-purpose", "reviewer", "Plan"}), ("reviewer", {"general-purpose", "reviewer"}),
     ],
 )  # fmt: skip
-def test_setting_names_subagent_types(client: Client, chosen: object, told: set[str]) -> None:
+def test_setting_names_subagent_types(client: Client, chosen: object, expected: set[str]) -> None:
     """By default, all types except those that only look."""
     if chosen is not None:
         _set(client.home / ".claude" / "settings.json", playbook_subagents=chosen)
-    kinds = ("general-purpose", "reviewer", "Explore", "Plan", "", None)
+    kinds = ("general-purpose", "reviewer", "Explore", "Plan", None)
 
-    assert {kind for kind in kinds if client.remind(client.subagent_start(kind)).has_context} == told
+    assert {kind for kind in kinds if client.remind(client.subagent_start(kind)).has_context} == expected
 
 
 def test_each_event_has_a_setting(client: Client) -> None:
     """The project's file wins over the user's."""
     _set(client.home / ".claude" / "settings.json", playbook_on_prompt=False, playbook_on_error=False)
     events = client.prompt(ASKS), client.failure(FAILS, command="pip install x")
-    assert [_told(client, event) for event in events] == [[], []]
+    assert [client.remind(event).names for event in events] == [[], []]
 
     _set(client.folder / ".claude" / "settings.local.json", playbook_on_prompt=True)
-    assert [_told(client, event) for event in events] == [["oth-001"], []]
+    assert [client.remind(event).names for event in events] == [["oth-001"], []]
 
     _set(client.folder / ".claude" / "settings.local.json", playbook_on_error=True)
-    assert [_told(client, event, cwd=client.home) for event in events] == [[], ["oth-002"]]
+    assert [client.remind(event, cwd=client.home).names for event in events] == [[], ["oth-002"]]
 
 
 def _events(client: Client) -> list[dict[str, Any]]:
-    return [
-        client.prompt(ASKS),
-        client.failure(FAILS, command="pip install x"),
-        client.subagent_start(),
-    ]
+    return [client.prompt(ASKS), client.failure(FAILS, command="pip install x"), client.subagent_start()]
 
 
 @pytest.mark.nightly(after=3)
-@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "empty", "no database"])
+@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "no database"])
 def test_excluded_sessions_show_nothing(client: Client, why: str) -> None:
-    variables = {}
-    if why == "disabled":
-        variables = {"PLAYBOOK_DISABLE": "1"}
-    elif why == "ignored":
+    variables = {"PLAYBOOK_DISABLE": "1"} if why == "disabled" else {}
+    if why == "ignored":
         client.change("UPDATE playbooks SET ignored = 1")
     elif why == "private":
         mark = Path(settings.skip_mark(SESSION))
         mark.parent.mkdir(parents=True)
         mark.touch()
-    elif why == "empty":
-        client.change("UPDATE heads SET live_points = 0")
-    else:
+    elif why == "no database":
         client.database.unlink()
 
-    assert [_told(client, event, **variables) for event in _events(client)] == [[], [], []]
+    assert [client.remind(event, **variables).out for event in _events(client)] == [b"{}\n"] * 3
     assert client.log() == []
-    if why != "no database":
-        assert client.rows(_SHOWN) == []
+    assert why == "no database" or client.rows(_SHOWN) == []
 
 
 def test_remind_never_starts_a_worker(client: Client) -> None:
@@ -381,11 +328,8 @@ def test_bad_databases_show_nothing(client: Client, kind: str) -> None:
 def test_damaged_index_is_logged_with_its_remedy(client: Client, how: str) -> None:
     client.change(how)
 
-    prompt, failure, subagent = _events(client)
-    assert _told(client, prompt) == _told(client, failure) == []
-    assert client.remind(subagent).has_context
-    log = client.log()
-    assert ["playbook db check --rebuild-search" in line for line in log] == [True, True]
+    assert [client.remind(event).has_context for event in _events(client)] == [False, False, True]
+    assert ["playbook db check --rebuild-search" in line for line in client.log()] == [True, True]
 
 
 def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
@@ -394,7 +338,7 @@ def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
     client.add(HEADER)
     with closing(sqlite3.connect(client.database)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-    with _writing(client, "BEGIN EXCLUSIVE"):
+    with client.held("BEGIN EXCLUSIVE"):
         done = client.remind(client.prompt(ASKS))
     assert done.out == b"{}\n"
     assert running.is_in_time(done, remind.DEADLINE_S)
@@ -407,7 +351,7 @@ def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
 
 @pytest.mark.parametrize(
     "payload",
-    [b"", b"[]", b"null", b"{", b'"x"', b"\xff\xfe", b'{"transcript_path": "/t/s.jsonl"}', b"[" * 100_000],
+    [b"", b"null", b"\xff\xfe", b'{"transcript_path": "/t/s.jsonl"}', b"[" * 100_000],
     ids=lambda payload: repr(payload[:12]),
 )
 def test_other_input_shows_nothing(client: Client, payload: bytes) -> None:
@@ -416,8 +360,9 @@ def test_other_input_shows_nothing(client: Client, payload: bytes) -> None:
 
 
 def test_only_the_start_of_huge_prompts_counts(client: Client) -> None:
-    assert _told(client, client.prompt(f"{ASKS} " + "x" * 10_000_000)) == ["oth-001"]
-    assert _told(client, client.failure(f"{FAILS}\n" + "\ud83d" * 3_000_000, command="pip install x")) == ["oth-002"]
+    assert client.remind(client.prompt(f"{ASKS} " + "x" * 10_000_000)).names == ["oth-001"]
+    error = f"{FAILS}\n" + "\ud83d" * 3_000_000
+    assert client.remind(client.failure(error, command="pip install x")).names == ["oth-002"]
 
 
 @running.every_other_python
@@ -436,16 +381,12 @@ def test_own_playbook_is_searched_too(client: Client) -> None:
         edit.add(Project.of_user(store), "gearbox: say what broke first")
     client.add("the gearbox has five gears")
 
-    told = _told(client, client.prompt("the gearbox broke"))
-
-    assert sorted(told) == ["oth-041", "uoth-001"]
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert sorted(client.remind(client.prompt("the gearbox broke")).names) == ["oth-041", "uoth-001"]
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     keys = dict(client.rows("SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"))
     assert keys == {projects.USER_KEY: "[1]", os.path.realpath(client.folder): "[41]"}
-    elsewhere = client.home / "elsewhere"
-    elsewhere.mkdir()
     event = client.prompt("the gearbox broke", session_id="another")
-    assert _told(client, event, CLAUDE_PROJECT_DIR=str(elsewhere)) == ["uoth-001"]
+    assert client.remind(event, CLAUDE_PROJECT_DIR=str(client.home)).names == ["uoth-001"]
     assert "uoth-001" in client.remind(client.subagent_start()).context
 
 
@@ -453,11 +394,11 @@ def test_own_playbook_is_searched_too(client: Client) -> None:
 def test_members_get_team_points_once(client: Client) -> None:
     _join(client, "gearbox: the team's oldest rule")
 
-    assert _told(client, client.prompt("the gearbox broke")) == ["oth-001"]
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert client.remind(client.prompt("the gearbox broke")).names == ["oth-001"]
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     assert client.rows("SELECT event, points FROM unsent_showings") == [("UserPromptSubmit", "[1]")]
     client.change("UPDATE unsent_showings SET sent_at = '2026-11-22'")
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     assert client.rows(_SHOWN) == []
 
 

@@ -74,8 +74,7 @@ def test_readme_shows_the_line(client: Client) -> None:
     assert way_back == f"playbook undo --session {pictures.SESSION}"  # the terminal is too narrow for it
 
 
-@pytest.mark.parametrize("scope", ["user", "project", "plugin"])
-@pytest.mark.parametrize("has_playbook", [True, False])
+@pytest.mark.parametrize(("scope", "has_playbook"), [("user", True), ("plugin", True), ("plugin", False)])
 def test_first_session_says_playbook_is_on(client: Client, scope: str, has_playbook: bool) -> None:
     (client.data / "told").rmdir()
     (client.data / "runtime").mkdir()
@@ -87,7 +86,7 @@ def test_first_session_says_playbook_is_on(client: Client, scope: str, has_playb
     assert first.message == "playbook is on: this session will be learned from when it ends"
     assert second.message == ""
     assert first.has_context == second.has_context == has_playbook
-    assert not has_playbook or first.context == second.context
+    assert first.names == second.names
     assert (client.data / "told").stat().st_mode & 0o777 == 0o700
 
 
@@ -98,10 +97,7 @@ def test_urgent_lines_come_first(client: Client) -> None:
     client.change("UPDATE jobs SET error = NULL")
     _learn(client, "say why")
 
-    assert [client.inject().message for _ in range(2)] == [
-        f'playbook: learned 1 point ("say why"); {UNDO}',
-        "",
-    ]
+    assert [client.inject().message for _ in range(2)] == [f'playbook: learned 1 point ("say why"); {UNDO}', ""]
 
 
 def test_long_lessons_are_cut_and_neutralized(client: Client) -> None:
@@ -124,27 +120,25 @@ def test_retired_points_and_votes_are_no_news(client: Client) -> None:
     assert client.inject().message == ""
 
 
-@pytest.mark.nightly(after=3)
-@pytest.mark.parametrize(
-    ("source", "is_told"), [("startup", True), ("clear", True), ("resume", False), ("compact", False), ("fork", False)]
-)
-def test_resumed_session_has_no_line(client: Client, source: str, is_told: bool) -> None:
+@pytest.mark.nightly(after=2)
+@pytest.mark.parametrize(("source", "has_line"), [("clear", True), ("resume", False), ("compact", False)])
+def test_resumed_session_has_no_line(client: Client, source: str, has_line: bool) -> None:
     _learn(client, "say why")
 
-    assert bool(client.inject(client.start(source)).message) is is_told
-    assert bool(client.inject().message) is not is_told
+    assert bool(client.inject(client.start(source)).message) is has_line
+    assert bool(client.inject().message) is not has_line
 
 
-@pytest.mark.parametrize("nobody", [{"session_id": None}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}], ids=str)
-def test_unattended_session_has_no_line(client: Client, nobody: dict[str, str | None]) -> None:
+def test_unattended_session_has_no_line(client: Client) -> None:
     _learn(client, "say why")
-    fields = {name: value for name, value in nobody.items() if name == "session_id"}
 
-    assert client.inject(client.start(**fields), **({} if fields else nobody)).message == ""
+    assert client.inject(client.start(session_id=None)).message == ""
+    assert client.inject(CLAUDE_CODE_SESSION_ATTENDED="0").message == ""
     assert "say why" in client.inject().message
 
 
 def test_setting_turns_the_line_off(client: Client) -> None:
+    """Lessons of that time are not announced later."""
     _learn(client, "say why")
     local = client.folder / ".claude" / "settings.local.json"
     local.write_text('{"playbook_session_message": false}')
@@ -169,11 +163,16 @@ def test_blocked_learning_is_said_each_time(client: Client) -> None:
     assert "say why" in client.inject().message
 
 
-def test_retries_and_budget_are_not_announced(client: Client) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ModelError: it is overloaded",
+        "waits: 1,000 tokens were used today (UTC); PLAYBOOK_DAILY_TOKENS allows 1,000.",
+    ],
+)
+def test_retries_and_budget_are_not_announced(client: Client, error: str) -> None:
     """The work goes on by itself."""
-    _job(client, "queued", "ModelError: it is overloaded")
-    _job(client, "queued", "waits: the worker of this time is over")
-    client.change("UPDATE jobs SET not_before = NULL WHERE id = 2")
+    _job(client, "queued", error)
 
     assert client.inject().message == ""
 
@@ -206,12 +205,8 @@ def test_failed_session_is_announced_once(client: Client) -> None:
     _learn(client, "say why")
     _job(client, "failed", "x", "2999-01-01T00:00:00.000000+00:00")
 
-    told = [client.inject().message for _ in range(2)]
-
-    assert (
-        told[0] == f'playbook: learned 1 point ("say why"); {UNDO}; 1 session could not be learned from (playbook jobs)'
-    )
-    assert told[1] == ""
+    line = f'playbook: learned 1 point ("say why"); {UNDO}; 1 session could not be learned from (playbook jobs)'
+    assert [client.inject().message for _ in range(2)] == [line, ""]
 
 
 def test_unused_mirror_is_announced(client: Client) -> None:
@@ -242,28 +237,24 @@ def test_faults_come_before_an_unused_mirror(client: Client) -> None:
     local.write_text('{"env": {"HTTPS_PROXY": "http://127.0.0.1:9"}}')
     (client.folder / ".claude" / "playbook.json").write_text("{}")
 
-    told = [client.inject(HTTPS_PROXY="http://127.0.0.1:9").message]
+    assert "HTTPS_PROXY" in client.inject(HTTPS_PROXY="http://127.0.0.1:9").message
     local.unlink()
-    told.append(client.inject().message)
+    assert "playbook.json" in client.inject().message
     _job(client, "queued", "waits: no model.")
-
-    assert ["HTTPS_PROXY" in told[0], "playbook.json" in told[1]] == [True, True]
     assert client.inject().message.startswith("playbook: learning waits: no model.")
 
 
 def test_plugin_setup_is_announced(client: Client) -> None:
-    state = client.data / "runtime.json"
+    folder = str(client.folder)
+    event = Event({"source": "startup", "session_id": "5f1c2e1a"})
 
     def line() -> str:
-        event = Event({"source": "startup", "session_id": "5f1c2e1a"})
-        return inject.choose_line(
-            event, str(client.folder), (str(client.folder), "", None), problem="", book=None, shown=None, is_plugin=True
-        )[0]
+        return inject.choose_line(event, folder, (folder, "", None), problem="", book=None, shown=None, is_plugin=True)[
+            0
+        ]
 
     assert line().startswith("playbook: its environment is being set up in the background, only this time")
-    state.write_text('{"state": "working", "step": "installing", "at": 0}')
-    assert line().startswith("playbook: its environment is being set up in the background, only this time")
-    state.write_text('{"state": "failed", "error": "no network", "at": 0}')
+    (client.data / "runtime.json").write_text('{"state": "failed", "error": "no network", "at": 0}')
     assert line().startswith("playbook's environment could not be set up (")
     assert "no network. It is tried again an hour later, or now with: " in line()
 
@@ -282,10 +273,11 @@ def test_unrecorded_lines_are_repeated(client: Client) -> None:
     (client.data / "told").rmdir()
     (client.data / "told").write_text("no folder")
 
-    told = [client.inject() for _ in range(2)]
-
-    assert ["say why" in done.message and "say why" in done.context for done in told] == [True, True]
-    assert [line.partition(" inject: ")[2][-16:] for line in client.log()] == ["but not recorded"] * 2
+    for _ in range(2):
+        done = client.inject()
+        assert "say why" in done.message
+        assert "say why" in done.context
+    assert [line.endswith("but not recorded") for line in client.log()] == [True, True]
 
 
 def test_restored_database_announces_again(client: Client) -> None:

@@ -33,11 +33,10 @@ def _read(client: Client, path: str = "src/api/users.py", tool: str = "Read", **
     return {**client.call(tool, file_path=str(client.folder / path)), **fields}
 
 
-def _told(client: Client, event: object, **options: Any) -> list[str]:
+def _shown(client: Client, event: object, **options: Any) -> list[str]:
     done = client.run("tool", event, **options)
     assert (done.code, done.err) == (0, b"")
-    context = done.context if done.has_context else ""
-    return [line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")]
+    return done.names
 
 
 def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "settings") -> tuple[bytes, int]:
@@ -72,13 +71,13 @@ def test_first_call_shows_fitting_points(client: Client) -> None:
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
     assert done.context.splitlines()[1:] == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
     assert client.rows(_SHOWN) == [("UserPromptSubmit", "file", "[1]")]
-    assert _told(client, _read(client, tool="Edit")) == []
+    assert _shown(client, _read(client, tool="Edit")) == []
     assert not client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
     assert client.log() == []
 
 
 @pytest.mark.parametrize("by", ["settings", "plugin"])
-@pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py", "--n/users_index.py"])
+@pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py"])
 def test_later_calls_start_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
     client.add(f"{name} is written by src/api/make.py alone")
     assert b"written by" in _in_shell(client, _read(client, name), tmp_path, by=by)[0]
@@ -94,8 +93,8 @@ def test_later_calls_start_no_python(client: Client, tmp_path: Path, by: str, na
 @pytest.mark.parametrize(
     "path",
     [
-        "../src/api/users.py", "/src/api/users.py", "/", "", None, 5, ["src/api/users.py"], "\0", "\ud800", "src",
-        "a\\b\"c\n", "$(touch x) `touch x` 'x", "x" * 300, "x/" * 5000, "!", "*",
+        "../src/api/users.py", "", None, ["src/api/users.py"], "\0", "\ud800", "src", "a\\b\"c\n",
+        "$(touch x) `touch x` 'x", "x/" * 5000, "*",
     ],
     ids=lambda path: repr(path)[:12],
 )  # fmt: skip
@@ -105,7 +104,7 @@ def test_odd_paths_show_nothing(client: Client, tmp_path: Path, path: object) ->
     event = client.call("Read", file_path=name)
     if path != "\ud800":
         assert [_in_shell(client, event, tmp_path)[0] in (b"{}\n", b"") for _ in range(2)] == [True, True]
-    assert _told(client, event) == []
+    assert _shown(client, event) == []
     assert client.log() == []
     assert sorted(client.folder.iterdir()) == before
     assert {each.name for each in Path(settings.touched_dir()).glob("*")} <= {SESSION}
@@ -124,15 +123,15 @@ def test_file_shows_points_about_its_definitions(client: Client) -> None:
     )  # fmt: skip
     _write(client, "lib/work.py", "class RetryPolicy:\n    def drain_queue(self):\n        def check(): ...\n")
 
-    assert _told(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
+    assert _shown(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
 
 
 def test_ambiguous_file_names_show_nothing(client: Client) -> None:
     client.add("clutch.py wants oil", "gearbox.py wants oil", "gearbox.py wants air", "lib/gearbox.py wants water")
 
-    assert _told(client, _read(client, "lib/clutch.py")) == ["oth-039"]
-    assert _told(client, _read(client, "lib/gearbox.py")) == ["oth-042"]
-    assert _told(client, _read(client, "lib/pinion.py")) == []
+    assert _shown(client, _read(client, "lib/clutch.py")) == ["oth-039"]
+    assert _shown(client, _read(client, "lib/gearbox.py")) == ["oth-042"]
+    assert _shown(client, _read(client, "lib/pinion.py")) == []
 
 
 def test_file_shows_six_points_at_most(client: Client) -> None:
@@ -141,57 +140,49 @@ def test_file_shows_six_points_at_most(client: Client) -> None:
     client.add(*[f"lib/large.py, rule {number}: " + "x" * 900 for number in range(4)], "lib/large.py, the short rule")
     client.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-039'")
 
-    assert _told(client, _read(client, "lib/small.py")) == [f"oth-{number:03}" for number in range(40, 46)]
-    assert len(_told(client, _read(client, "lib/large.py"))) == 3
+    assert _shown(client, _read(client, "lib/small.py")) == [f"oth-{number:03}" for number in range(40, 46)]
+    assert len(_shown(client, _read(client, "lib/large.py"))) == 3
 
 
 def test_frequent_names_say_too_little(client: Client) -> None:
     _write(client, "lib/work.py", "def drain_queue(): ...\n")
     client.add(*[f"drain_queue, rule {number}" for number in range(20)])
-    assert len(_told(client, _read(client, "lib/work.py", session_id="a"))) == 6
+    assert len(_shown(client, _read(client, "lib/work.py", session_id="a"))) == 6
 
     client.add("drain_queue, one more rule")
-    assert _told(client, _read(client, "lib/work.py", session_id="b")) == []
+    assert _shown(client, _read(client, "lib/work.py", session_id="b")) == []
 
 
-@pytest.mark.parametrize(
-    "kind", ["binary", "1 GB", "gone", "pipe", "control characters", "unreadable", "a link to /dev/zero"]
-)
+@pytest.mark.parametrize("kind", ["binary", "1 GB", "pipe", "a link to /dev/zero"])
 def test_odd_files_define_nothing(client: Client, kind: str) -> None:
     client.add("`drain_queue` gives up at night")
-    name = "lib/wo\x1b[31m\trk\n.py" if kind == "control characters" else "lib/work.py"
-    source = "" if kind == "control characters" else "def drain_queue(): ...\n"
-    _write(client, name, source + "\0" * (kind == "binary"))
-    path = client.folder / name
+    _write(client, "lib/work.py", "def drain_queue(): ...\n" + "\0" * (kind == "binary"))
+    path = client.folder / "lib" / "work.py"
     if kind == "1 GB":
         os.truncate(path, 1 << 30)
-    elif kind == "unreadable":
-        path.chmod(0)
-    elif kind != "control characters":
-        if kind != "binary":
-            path.unlink()
+    elif kind != "binary":
+        path.unlink()
         if kind == "pipe":
             os.mkfifo(path)
-        elif kind.startswith("a link"):
+        else:
             path.symlink_to("/dev/zero")
-    hurried = Client(client.folder, client.database, client.home)
 
-    done = hurried.run("tool", _read(client, name), before=running.without_roots_powers)
+    done = Client(client.folder, client.database, client.home).run("tool", _read(client, "lib/work.py"))
 
-    assert (done.code, done.out, done.err) == running.SILENT
+    assert done.answer == running.SILENT
     assert running.is_in_time(done, remind.DEADLINE_S)
     assert client.log() == []
 
 
 def test_notebooks_are_files(client: Client) -> None:
     path = str(client.folder / "src/api/users.py")
-    assert _told(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
+    assert _shown(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
 
 
 def test_setting_turns_files_off(client: Client) -> None:
     path = client.home / ".claude" / "settings.json"
     path.write_text(json.dumps({"playbook_on_file": False}))
-    assert _told(client, _read(client)) == []
+    assert _shown(client, _read(client)) == []
     assert client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
 
 
@@ -202,11 +193,11 @@ def test_points_of_the_start_return_later(client: Client) -> None:
     call = '{"type":"user","sourceToolAssistantUUID":"x"}\n'
     start = '{"type":"attachment","attachment":{"hookEvent":"SessionStart"}}\n'
     client.transcript.write_text(call * 60 + start + call * 50)
-    assert _told(client, _read(client)) == []
+    assert _shown(client, _read(client)) == []
 
     touched.forget(SESSION)
     client.transcript.write_text(start + call * 51)
-    assert _told(client, _read(client)) == ["oth-001"]
+    assert _shown(client, _read(client)) == ["oth-001"]
 
 
 def test_prompts_files_and_errors_share_a_limit(client: Client) -> None:
@@ -214,32 +205,29 @@ def test_prompts_files_and_errors_share_a_limit(client: Client) -> None:
     texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 800 for number in range(24)]
     client.add(*texts)
     client.inject(client.start(session_id="another"))
-    told = 0
+    length = 0
     for number in range(24):
         events = (
             _read(client, f"src/gearbox_{number}.py"), client.prompt(f"what is clutch_{number} for?"),
             client.failure("jammed", command=f"src/gearbox_{number}.py clutch_{number}"),
         )  # fmt: skip
         done = client.run("tool" if number % 3 == 0 else "remind", events[number % 3])
-        told += len(done.context) if done.has_context else 0
-    assert 15_000 < told <= 18_000
+        length += len(done.context) if done.has_context else 0
+    assert 15_000 < length <= 18_000
 
     client.inject(client.start("compact"))
     client.change("UPDATE showings SET points = '[]' WHERE source = 'compact'")
-    assert _told(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
+    assert _shown(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
 
 
 def test_large_playbook_has_a_higher_limit(client: Client) -> None:
     """It is 24,000 characters from 1,000 points on."""
     client.add(*[f"src/gearbox_{number}.py: " + "x" * 2000 for number in range(12)])
 
-    def told(session: str) -> int:
+    for session, points, expected in ("a", 1000, 8), ("b", 1001, 10):
+        client.change(f"UPDATE heads SET live_points = {points}")
         events = [_read(client, f"src/gearbox_{number}.py", session_id=session) for number in range(12)]
-        return sum(len(_told(client, event)) for event in events)
-
-    assert told("a") == 8
-    client.change("UPDATE heads SET live_points = 1001")
-    assert told("b") == 10
+        assert sum(len(_shown(client, event)) for event in events) == expected
 
 
 def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
@@ -258,7 +246,7 @@ def test_task_gets_fitting_points(client: Client) -> None:
     assert client.log() == []
 
 
-@pytest.mark.parametrize("prompt", ["", "ok", None, 5, ["src/api/users.py"], {"a": "parse_header"}, "\0", "a poem"])
+@pytest.mark.parametrize("prompt", ["", None, ["src/api/users.py"], "\0", "a poem"])
 def test_other_tasks_are_unchanged(client: Client, prompt: object) -> None:
     assert client.run("tool", _task(client, prompt)).out == b"{}\n"
     assert client.log() == []
