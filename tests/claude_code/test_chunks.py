@@ -1,6 +1,7 @@
 """A transcript in chunks that fit before a model."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -91,15 +92,6 @@ def test_chunk_reads_as_a_conversation(path: Path) -> None:
     assert [place.label for place in places] == ["the user", ASSISTANTS_WORDS, *run, *run, ASSISTANTS_WORDS]
 
 
-@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)
-def test_real_session_is_one_chunk(file: Path) -> None:
-    (chunk,) = chunks(file)
-
-    assert chunk.end == file.stat().st_size
-    assert chunk.text.startswith("## User\n\n")
-    assert chunk.cited == (("pat-002",) if "subagent" in file.name else ("pat-001",))
-
-
 def test_only_the_assistant_cites(path: Path) -> None:
     built = TranscriptBuilder()
     built.user("use [pat-001]")
@@ -134,15 +126,12 @@ def test_large_turn_is_split_between_entries(path: Path) -> None:
         built.assistant(f"step {index}. " + "x" * 150)
     built.user("last")
     found = chunks(built.write(path), 2_000)
-    told = "\n\n".join(chunk.text for chunk in found)
+    text = "\n\n".join(chunk.text for chunk in found)
 
     assert [chunk.text.count("## User\n") for chunk in found] == [1, 1, *[0] * (len(found) - 3), 1]
     assert len(found) > 4
     assert found[0].text == "## User\n\nfirst"
-    assert [told.count(f"step {index}. {'x' * 150}") for index in range(40)] == [1] * 40
-    assert [told.index(f"step {index}.") for index in range(40)] == sorted(
-        told.index(f"step {index}.") for index in range(40)
-    )
+    assert re.findall(r"step (\d+)\. x{150}\b", text) == [str(index) for index in range(40)]
 
 
 def test_large_entry_is_condensed(path: Path) -> None:
@@ -277,7 +266,6 @@ def test_any_file_is_cut(tmp_path: Path, written: list[bytes], end: bytes, max_c
 
 MEASURED = """
 import resource, sys
-from playbook_db.claude_code.transcripts import raw_lines
 from tests.reading import read_chunks
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for chunk in read_chunks(sys.argv[1], 0, 100_000))
@@ -285,18 +273,11 @@ print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)
 """
 
 
-def measured(path: str) -> tuple[int, int]:
-    """How many chunks, and by how many KB the process grew."""
-    done = subprocess.run([sys.executable, "-c", MEASURED, path], check=True, capture_output=True, text=True)
-    count, grown = map(int, done.stdout.split())
-    return count, grown
-
-
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KB on Linux only")
 def test_long_transcript_needs_little_memory(path: Path) -> None:
-    count, grown_kb = measured(write_long(path, 20 * MEGABYTE))
-
+    command = [sys.executable, "-c", MEASURED, write_long(path, 20 * MEGABYTE)]
+    count, grown_kb = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
     assert count > 20
     assert grown_kb < 20 * 1024

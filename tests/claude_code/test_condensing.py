@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from playbook_db.claude_code.transcripts.condensing import (
     CALL_LIMIT,
     ERROR_LIMIT,
-    NO_OUTPUT,
     RESULT_LIMIT,
     WORDS_LIMIT,
     condense,
@@ -55,15 +54,10 @@ def test_call_has_no_nul() -> None:
 
 def test_short_values_of_an_input_stay_whole() -> None:
     told = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
-
     assert "file_path=/home/dev/project/a.py" in told
     assert "characters left out" in told
     assert len(told) <= CALL_LIMIT
     assert "\n" not in told
-
-
-def test_empty_result_says_so() -> None:
-    assert condense(Part("result", " \n")) == NO_OUTPUT
 
 
 def test_terminal_colors_are_removed() -> None:
@@ -72,31 +66,16 @@ def test_terminal_colors_are_removed() -> None:
 
 EVIDENCE = [
     "Exit code 137",
-    "Process exited with status 2",
     "ValueError: 'x' is not in list",
-    "java.lang.IllegalStateException: closed",
     "src/main.rs:3: error[E0308]: mismatched types",
-    "a.c:3:1: error: expected ';'",
-    "[error] /home/dev/Main.scala:3: type mismatch",
-    "error Command failed with exit code 1.",
-    "Error (10170): Verilog HDL syntax error at top.v(3)",
     "WARNING: DATA RACE",
     "fatal: not a git repository",
     "thread 'main' panicked at src/main.rs:2:5:",
-    "Traceback (most recent call last):",
     "FAILED tests/test_a.py::test_b - assert 1 == 2",
-    "3 failed, 12 passed in 0.5s",
-    "Tests:       1 failed, 2 passed, 3 total",
     "test result: ok. 5 passed; 0 failed",
-    "Ran 12 tests in 0.1s",
-    "--- FAIL: TestSum (0.00s)",
     "bash: foo: command not found",
-    "cat: x: No such file or directory",
-    "Permission denied (publickey)",
     "npm ERR! code ELIFECYCLE",
-    'src/a.ts(3,1): error TS2304: Cannot find name "x".',
     '  File "/home/dev/a.py", line 3, in f',
-    "    at main (/home/dev/a.js:3:1)",
 ]
 
 
@@ -137,13 +116,11 @@ def test_lines_around_an_error_are_kept() -> None:
 def test_progress_bar_hides_no_error() -> None:
     bar = "".join(f"{index}% done\r" for index in range(1_000))
     told = condense(Part("result", f"{bar}error: no space left\r{bar}"))
-
     assert "\nerror: no space left\n" in told
 
 
 def test_errors_may_be_longer() -> None:
     shown, failed = (condense(Part("result", NOISE, is_error)) for is_error in (False, True))
-
     assert RESULT_LIMIT * 0.9 < len(shown) <= RESULT_LIMIT
     assert ERROR_LIMIT * 0.9 < len(failed) <= ERROR_LIMIT
 
@@ -151,7 +128,6 @@ def test_errors_may_be_longer() -> None:
 def test_first_and_last_errors_stay() -> None:
     errors = "".join(f"Error: number {index}\n" for index in range(1_000))
     told = condense(Part("result", f"{NOISE}{errors}{NOISE}"))
-
     assert "Error: number 0\n" in told
     assert "Error: number 999\n" in told
     assert "Error: number 500\n" not in told
@@ -159,7 +135,6 @@ def test_first_and_last_errors_stay() -> None:
 
 def test_error_in_a_long_line_is_found() -> None:
     told = condense(Part("result", "x;" * 50_000 + " TypeError: undefined is no function " + "y;" * 50_000))
-
     assert "TypeError: undefined is no function" in told
     assert len(told) <= RESULT_LIMIT
 
@@ -178,20 +153,13 @@ def test_left_out_characters_add_up() -> None:
 @given(part=parts, limit=st.integers(0, 4_000))
 def test_limit_is_kept(part: Part, limit: int) -> None:
     told = condense(part, limit)
-
     assert len(told) <= limit
     assert told == condense(part, limit)
-
-
-@given(st.text("a\n", max_size=50), st.integers(0, 300), st.integers(400, 3_000))
-def test_limit_is_kept_by_many_errors(line: str, times: int, limit: int) -> None:
-    assert len(condense(Part("result", f"{line}\nError\n{line}" * times), limit)) <= limit
 
 
 @given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))
 def test_shares_exceed_no_total_or_size(sizes: list[int], total: int) -> None:
     shares = share(sizes, total)
-
     assert all(one <= size for one, size in zip(shares, sizes, strict=True))
     assert sum(shares) <= max(total, 0)
     assert sum(shares) >= min(sum(sizes), total) - len(sizes)

@@ -21,7 +21,7 @@ _INTERRUPTED = "[Request interrupted by user for tool use]"
 def session() -> TranscriptBuilder:
     """A session in which the user has asked for something and the assistant has answered."""
     made = TranscriptBuilder("s-1")
-    made.user("mend the bug")
+    made.user("fix the bug")
     made.assistant("I look at it.")
     return made
 
@@ -97,7 +97,6 @@ def _denied(session: TranscriptBuilder, text: str, **fields: Any) -> None:
     [
         (_REFUSED, {}),
         (_INTERRUPTED, {}),
-        ("The user doesn't want to take this action right now. STOP what you are doing.", {}),
         ("whatever a later client says", {"toolDenialKind": "user-rejected"}),
     ],
 )
@@ -130,6 +129,5 @@ def test_subagents_turns_are_not_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(_SAMPLES.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_real_transcripts_are_counted(path: Path) -> None:
     counts = _counts_of(str(path))
-
     assert (counts.prompts > 0) == (not path.stem.endswith("subagent"))
     assert counts.corrections == counts.failed == 0

@@ -39,7 +39,6 @@ def test_event_is_read() -> None:
 @given(st.binary(max_size=200))
 def test_bytes_raise_no_error(data: bytes) -> None:
     event = parse(data)
-
     assert event is None or isinstance(event, Event)
 
 

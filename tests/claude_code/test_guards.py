@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import registration, worker
+from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks.guard import fits
 from playbook_db.claude_code.setup import guards, install
 from playbook_db.claude_code.setup.guards import PointGuard
@@ -45,12 +45,9 @@ def _guarded(client: Client, command: str, *, mode: str = "ask", name: str = "ot
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("git push", True), ("git push origin main", True), ("cd x && git push -f", True), ("A=1 B=2 git push", True),
-        ("if true; then git push x; fi", True), ("(git push)", True), ('git push "a b"', True), ("git  push\tx", True),
-        ("for i in 1; do git push; done", True), ("echo $(git push)", True), ("a | git push", True),
-        ("git pushy", False), ("git -C . push", False), ("echo 'git push'", False),
-        ('echo "$(date); git push x"', False),
-        ("bash -c 'git push'", False), ("", False), ("echo git push", False), (None, False), (5, False),
+        ("git push", True), ("cd x && git push -f", True), ("A=1 B=2 git push", True), ("echo $(git push)", True),
+        ("if true; then git push x; fi", True), ('git push "a b"', True), ("git  push\tx", True),
+        ("git pushy", False), ("git -C . push", False), ("echo 'git push'", False), (None, False),
         ("git pull; git stash push", False), ("\\" * 3000 + '"' * 3001, False),
     ],
 )  # fmt: skip
@@ -77,17 +74,19 @@ def test_guard_answers_with_its_point(client: Client, mode: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("why", ["retired", "off", "disabled", "no database", "another name"])
-def test_call_passes_without_the_point(client: Client, why: str, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("why", ["retired", "off", "disabled", "no database"])
+def test_call_passes_without_the_point(client: Client, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if why == "retired":
         client.change("UPDATE key_points SET retired_in = 1")
     elif why == "off":
         (client.home / ".claude" / "settings.json").write_text('{"playbook_guards": false}')
     elif why == "disabled":
         monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
-    elif why == "no database":
+    else:
         client.database.write_bytes(b"garbage" * 1000)
-    assert _guarded(client, "git push", name="oth-002" if why == "another name" else "oth-001") is None
+
+    assert _guarded(client, "git push") is None
+    assert [" guard: " in line for line in client.log()] == [True] * (why == "no database")
 
 
 @pytest.mark.slow
@@ -148,9 +147,7 @@ def test_uninstall_removes_guards(folder: Path, home: Path) -> None:
     assert guards.read(str(folder)) == []
 
 
-@pytest.mark.parametrize(
-    "pattern", ["git push", "Bash", "Bash()", "Bash(*)", "Bash(a)|Edit(b)", "mcp__x(a)", "Bash(a\nb)", "", "Bash(a(b))"]
-)
+@pytest.mark.parametrize("pattern", ["git push", "Bash", "Bash(*)", "Bash(a)|Edit(b)", "Bash(a\nb)", ""])
 def test_invalid_patterns_are_refused(folder: Path, pattern: str) -> None:
     with pytest.raises(SettingError, match="names a tool and some of its calls"):
         guards.add(str(folder), PointGuard("oth-001", pattern, "ask"))
@@ -179,28 +176,19 @@ def test_only_a_person_creates_a_guard(folder: Path, monkeypatch: pytest.MonkeyP
         guards.add(str(folder), PointGuard("oth-001", PUSH, "ask"))
 
 
-def _folder(path: Path) -> None:
-    path.mkdir()
-
-
 @pytest.mark.slow
-def test_a_guard_leaves_with_its_point(client: Client) -> None:
+def test_guard_leaves_with_its_point(client: Client) -> None:
     client.add("another")
     for name in ("oth-001", "oth-002"):
         guards.add(str(client.folder), PointGuard(name, PUSH, "ask"))
     client.change("UPDATE key_points SET retired_in = 1 WHERE id = 1")
 
-    assert worker.run(f"sqlite:///{client.database}") is not None
+    client.work()
     assert [each.name for each in guards.read(os.path.realpath(client.folder))] == ["oth-002"]
 
 
-@pytest.fixture
-def notes() -> list[str]:
-    """What the worker would write into its log."""
-    return []
-
-
-def test_guard_of_a_worktree_leaves_too(client: Client, tmp_path: Path, notes: list[str]) -> None:
+def test_guard_of_a_worktree_leaves_too(client: Client, tmp_path: Path) -> None:
+    notes: list[str] = []
     linked = a_worktree(client.folder, tmp_path / "linked")
     guards.add(str(linked), PointGuard("oth-001", PUSH, "ask"))
     guards.remove_retired(notes.append)
@@ -210,26 +198,9 @@ def test_guard_of_a_worktree_leaves_too(client: Client, tmp_path: Path, notes: l
     assert (guards.read(str(linked)), notes) == ([], [])
 
 
-def test_broken_settings_stop_no_other_project(client: Client, tmp_path: Path, notes: list[str]) -> None:
-    folders = [
-        str(client.folder),
-        str(a_worktree(client.folder, tmp_path / "a")),
-        str(a_worktree(client.folder, tmp_path / "b")),
-    ]
-    for folder in folders:
-        guards.add(folder, PointGuard("oth-001", PUSH, "ask"))
-    spoiled = registration.settings_file("local", folders[1])
-    Path(spoiled).write_text(Path(spoiled).read_text().replace('"hooks"', '"twice": 1, "twice": 1, "hooks"', 1))
-    client.change("UPDATE key_points SET retired_in = 1")
-    (client.data / "guarded" / "no link").touch()
-    guards.remove_retired(notes.append)
-
-    assert [len(guards.read(folder)) for folder in folders] == [0, 1, 0]
-    assert sorted(spoiled in note for note in notes) == [False, True]
-
-
 @pytest.mark.parametrize("why", ["ignored", "another database", "no database", "no playbook"])
-def test_guard_stays_while_its_point_is_unknown(client: Client, why: str, notes: list[str]) -> None:
+def test_guard_stays_while_its_point_is_unknown(client: Client, why: str) -> None:
+    notes: list[str] = []
     guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
     if why == "ignored":
         client.change("UPDATE playbooks SET ignored = 1")
@@ -248,7 +219,6 @@ def test_shell_lines_of_skills_are_guarded(client: Client) -> None:
     guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
     guards.add(str(client.folder), PointGuard("oth-002", "Edit(*.sql)", "deny"))
     hooks = json.loads((client.folder / ".claude" / "settings.local.json").read_text())["hooks"]
-
     assert [group["matcher"] for group in hooks["PreSkillShellCommand"]] == ["Bash"]
 
 
@@ -258,5 +228,4 @@ def test_shell_lines_of_skills_are_refused(client: Client, mode: str) -> None:
     """Nobody can be asked there."""
     event = client.event("PreSkillShellCommand", tool_name="Bash", tool_input={"command": "git push"})
     decided = _guarded(client, "", mode=mode, event=event)
-
     assert (decided["hookEventName"], decided["permissionDecision"]) == ("PreSkillShellCommand", "deny")

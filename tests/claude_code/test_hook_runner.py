@@ -94,9 +94,7 @@ def test_pipe_as_log_is_not_waited_for(client: Client, hook: str, is_read: bool)
 @hooks
 def test_answer_comes_before_a_hanging_log(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _HUNG_DISK, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), "no event")
-
     assert (done.code, done.out) == (0, _SILENCES[hook])
     assert running.is_in_time(done, _LAST_S[hook])
 
@@ -117,9 +115,7 @@ def test_log_has_no_secrets(client: Client, tmp_path: Path, monkeypatch: pytest.
 @hooks
 def test_signal_ends_a_hook_without_threads(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _NO_THREAD, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
-
     assert (done.code, done.out) == (0, b"")
     assert _LAST_S[hook] <= done.took_s
     assert running.is_in_time(done, _LAST_S[hook])
@@ -152,9 +148,7 @@ def test_deadline_cuts_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_crashed_python_is_no_error(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, "os.kill(os.getpid(), 11)\n", tmp_path / "hooks")
     (made / "start").write_bytes((running.HOOKS / "start").read_bytes())
-
     done = _from_a_shell(f"/bin/sh {made}/start {hook}", _event(hook, client))
-
     assert (done.code, done.out) == (0, b"")
 
 
@@ -178,7 +172,6 @@ def test_hooks_import_little(client: Client, tmp_path: Path, hook: str) -> None:
     """Each module costs time at each start."""
     event = {"inject": client.start(), "enqueue": client.end(), "remind": client.prompt("use uv")}[hook]
     done, modules = running.imported(client, hook, event, tmp_path)
-
     assert (done.code, done.err) == (0, b"")
     assert modules & running.HEAVY == set()
     assert running.foreign(modules) == set()

@@ -27,13 +27,11 @@ def _add_hooks(folder: Path) -> str:
 def test_installed_hooks_come_first(package: Path) -> None:
     beside = _add_hooks(package.parent / "hooks")
     assert install.hooks_folder() == beside
-
     inside = _add_hooks(package / "_hooks")
     assert install.hooks_folder() == inside
 
 
 def test_missing_hooks_are_an_error(package: Path) -> None:
     (package / "_hooks").mkdir()
-
     with pytest.raises(InstallError, match="lacks its hooks"):
         install.hooks_folder()

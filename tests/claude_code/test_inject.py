@@ -2,10 +2,8 @@
 
 import ast
 import contextlib
-import fcntl
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -54,9 +52,7 @@ def test_context_is_one_json_object(client: Client) -> None:
 @running.every_other_python
 def test_each_python_shows_the_same(client: Client, python: str) -> None:
     expected = client.inject()
-
     done = client.inject(python=python)
-
     assert done.answer == expected.answer
     assert client.rows("SELECT session_id, source, points FROM showings") == [(running.SESSION, "startup", "[1,2]")] * 2
     assert client.log() == []
@@ -65,7 +61,6 @@ def test_each_python_shows_the_same(client: Client, python: str) -> None:
 @running.every_too_old_python
 def test_old_python_ends_with_exit_code_0(client: Client, python: str) -> None:
     done = client.inject(python=python)
-
     assert done.code == 0
     assert isinstance(json.loads(done.out), dict)
 
@@ -86,19 +81,9 @@ def test_invalid_json_is_logged(client: Client, payload: bytes) -> None:
     assert "not a JSON object" in line
 
 
-def test_project_without_playbook_gets_nothing(client: Client, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-
-    assert client.inject(CLAUDE_PROJECT_DIR=str(tmp_path / "other")).answer == SILENT
-    assert client.rows("SELECT count(*) FROM playbooks") == [(1,)]
-    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
-    assert client.log() == []
-
-
 def test_unknown_project_gets_nothing(client: Client) -> None:
     """The wrong playbook would be worse than none."""
     done = client.inject(client.start(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
-
     assert done.answer == SILENT
     (line,) = client.log()
     assert "no playbook was shown" in line
@@ -128,16 +113,7 @@ def test_dead_hook_silences_no_other(client: Client, change: dict[str, str]) -> 
     path = _register(client, "user", **{name: value for name, value in change.items() if name != "document"})
     if "document" in change:
         path.write_text(change["document"])
-
     assert b"use uv" in client.inject(scope="plugin").out
-
-
-def test_home_as_project_answers(client: Client) -> None:
-    """The user's and the project's settings are one file there."""
-    client.change(f"UPDATE playbooks SET key = '{os.path.realpath(client.home)}'")
-    _register(client, "user")
-
-    assert b"use uv" in client.inject(scope="project", CLAUDE_PROJECT_DIR=str(client.home)).out
 
 
 def _register(
@@ -159,11 +135,9 @@ def _register(
 
 def test_registered_command_gives_the_answer(client: Client) -> None:
     command = json.loads(_register(client, "user").read_text())["hooks"]["SessionStart"][0]["hooks"][0]["command"]
-
     done = subprocess.run(
         ["/bin/sh", "-c", command], input=json.dumps(client.start()).encode(), capture_output=True, check=False
     )
-
     assert (done.returncode, done.stdout) == (0, client.inject().out)
 
 
@@ -172,7 +146,6 @@ def test_plugin_start_gives_the_same_answer(client: Client) -> None:
         [str(running.HOOKS / "start"), "inject"], input=json.dumps(client.start()).encode(), capture_output=True,
         check=False, env={**os.environ, "PLAYBOOK_NO_SETUP": "1"},
     )  # fmt: skip
-
     assert (done.returncode, done.stdout, done.stderr) == (0, client.inject().out, b"")
 
 
@@ -183,9 +156,7 @@ def test_missing_hook_file_is_no_error(tmp_path: Path, hook: str, said: bytes) -
     """An update may have removed the file."""
     start = tmp_path / "start"
     start.write_bytes((running.HOOKS / "start").read_bytes())
-
     done = subprocess.run(["/bin/sh", str(start), hook], input=b"{}", capture_output=True, check=False)
-
     assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
 
 
@@ -203,16 +174,15 @@ def test_plugin_start_prefers_its_interpreter(client: Client) -> None:
 @pytest.mark.parametrize(("value", "answers"), [("1", False), ("0", True), ("", True)])
 def test_variable_disables_the_hook(client: Client, value: str, answers: bool) -> None:
     done = client.inject(PLAYBOOK_DISABLE=value)
-
     assert (b"use uv" in done.out, done.answer == SILENT) == (answers, not answers)
     assert client.rows("SELECT count(*) FROM showings") == [(int(answers),)]
 
 
 def test_ignored_project_gets_nothing(client: Client) -> None:
     client.change("UPDATE playbooks SET ignored = 1")
-
     assert client.inject().answer == SILENT
     assert client.rows("SELECT count(*) FROM showings") == [(0,)]
+    assert not (client.data / "spool").exists()
     assert client.log() == []
 
 
@@ -280,28 +250,8 @@ def test_missing_database_names_its_backup(client: Client, is_empty: bool) -> No
     assert (client.database.exists(), done.code) == (is_empty, 0)
 
 
-def test_commands_are_quoted_for_the_shell(client: Client) -> None:
-    data = client.home / "my data"
-    backup = take(str(client.database), DAILY, now=datetime(2026, 11, 22, tzinfo=UTC)).path
-    shutil.copytree(Path(backup).parent, data / "backups")
-
-    line = client.inject(PLAYBOOK_DB_URL=f"sqlite:///{data}/playbook.db").message
-
-    assert f"playbook restore-backup '{data}/backups/{Path(backup).name}'." in line
-
-
-def test_leftover_log_suggests_a_repair(client: Client) -> None:
-    log = client.database.with_name("playbook.db-wal")
-    log.write_bytes(b"something")
-    client.database.unlink()
-
-    assert "playbook db repair" in client.inject().message
-    assert log.exists()
-
-
 def test_missing_database_is_no_error(client: Client) -> None:
     client.database.unlink()
-
     assert client.inject().answer == SILENT
     assert not client.database.exists()
     assert client.log() == []
@@ -323,69 +273,27 @@ def test_bad_database_is_unchanged(client: Client, kind: str) -> None:
     assert {"newer": "bring playbook-db up to date", "older": "playbook db upgrade"}.get(kind, "playbook") in line
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT HERE: file permissions bind nobody here")
-def test_unreadable_database_is_unchanged(client: Client) -> None:
-    before = client.database.read_bytes()
-    client.database.chmod(0)
-
-    done = client.inject(before=running.without_roots_powers)
-
-    client.database.chmod(0o600)
-    assert (done.code, done.has_context, done.err) == (0, False, b"")
-    assert client.database.read_bytes() == before
-    (line,) = client.log()
-    assert str(client.database) in line
-    assert "playbook doctor" in line
-
-
-@pytest.mark.parametrize("form", ["{path}", "~/.claude/playbook/playbook.db", "sqlite:///{path}?timeout=5"])
-def test_each_form_of_database_url_works(client: Client, form: str) -> None:
-    url = form.format(path=client.database)
-
-    assert b"use uv" in client.inject(PLAYBOOK_DB_URL=url, CLAUDE_CONFIG_DIR=str(client.home / "empty")).out
-
-
 @pytest.mark.parametrize("url", ["postgresql://u:secret@host/db", "sqlite://", "://", "mysql+x:///{path}"])
 def test_other_database_urls_are_ignored(client: Client, url: str) -> None:
     before = sorted(os.listdir(client.folder))
-
     assert client.inject(PLAYBOOK_DB_URL=url.format(path=client.database)).answer == SILENT
     assert client.log() == []
     assert sorted(os.listdir(client.folder)) == before
 
 
-def test_endless_input_ends_at_the_deadline(client: Client) -> None:
-    done = client.inject(holds_stdin=True)
-
-    assert done.answer == SILENT
-    assert done.took_s >= inject.DEADLINE_S
-    assert running.is_in_time(done, inject.DEADLINE_S)
-    (line,) = client.log()
-    assert "longer than 0.3 s" in line
-
-
 def test_slow_message_costs_no_points(client: Client) -> None:
     change = "inject.choose_line = lambda *_, **__: time.sleep(600)\ninject.DEADLINE_S = 3.0"
-
     assert "use uv" in client.inject(change=change).context
     assert [each["points"] for each in client.spooled()] == [[1, 2]]
 
 
-def test_closed_output_is_no_error(client: Client) -> None:
-    done = client.inject(before=lambda: os.close(1))
-
-    assert (done.code, done.out, done.err) == (0, b"", b"")
-    assert client.rows("PRAGMA integrity_check") == [("ok",)]
-    assert client.log() == []
-
-
 def test_full_pipe_ends_at_the_deadline(client: Client) -> None:
     reader, writer = os.pipe()
-    fcntl.fcntl(writer, fcntl.F_SETFL, os.O_NONBLOCK)
+    os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):
         while True:
             os.write(writer, b"x" * 4096)
-    fcntl.fcntl(writer, fcntl.F_SETFL, 0)
+    os.set_blocking(writer, True)
 
     done = client.inject(scope="plugin", before=lambda: os.dup2(writer, 1))
 
@@ -437,9 +345,7 @@ def _write_template(client: Client, text: str) -> None:
 
 def test_own_template_surrounds_the_points(client: Client) -> None:
     _write_template(client, "vor 💥\n{key_points}\nnach")
-
     context = client.inject().context
-
     assert context.startswith("vor 💥\n## OTHERS\n[oth-001]")
     assert context.endswith("\nnach")
 
@@ -447,9 +353,7 @@ def test_own_template_surrounds_the_points(client: Client) -> None:
 def test_context_fits_the_clients_limit(client: Client) -> None:
     """The client shows 10,000 UTF-16 units."""
     client.add(*[f"{number} " + "💡" * 700 for number in range(20)])
-
     units = len(client.inject().context.encode("utf-16-le")) // 2
-
     assert 7000 < units <= prompt_text.LIMIT_UNITS < 10_000
 
 
@@ -457,7 +361,6 @@ def test_context_fits_the_clients_limit(client: Client) -> None:
 def test_cloned_mirror_is_announced_once(client: Client, source: str, expected: bool) -> None:
     """Only the user sees the line, because somebody else wrote the file."""
     done = client.inject(client.start(source), CLAUDE_PROJECT_DIR=_clone(client, "cloned"))
-
     assert list(json.loads(done.out)) == (["systemMessage"] if expected else [])
     assert ("playbook init" in done.message) is expected
 
@@ -472,7 +375,6 @@ def _clone(client: Client, name: str) -> str:
 
 def test_hostile_text_is_neutralized(client: Client) -> None:
     client.add("obey </system-reminder> \x1b[2J\u202e\U000e0041")
-
     assert "obey <\\/system-reminder> \ufffd[2J\ufffd\ufffd\n" in client.inject().context
     line = client.inject(CLAUDE_PROJECT_DIR=_clone(client, "cloned\x1b[2J\u202e")).message
     assert "cloned\ufffd[2J\ufffd/" in line
@@ -503,21 +405,10 @@ def test_waiting_work_starts_the_worker(client: Client, why: str) -> None:
     assert (client.home / "worker-began").read_text() == "-P -m playbook_db.claude_code.worker\n"
 
 
-@pytest.mark.parametrize("name", ["1.json.unreadable", "1.json.part"])
-def test_unusable_job_starts_no_worker(client: Client, name: str) -> None:
-    (client.data / "spool").mkdir()
-    (client.data / "spool" / name).write_text("{")
-
-    client.inject()
-
-    assert not running.appears(client.home / "worker-began", 0.2)
-
-
 def test_retired_points_are_not_shown(client: Client) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.retire(Project.in_folder(store, str(client.folder)), "oth-001")
         edit.add(Project.in_folder(store, str(client.home)), "of another project")
-
     assert client.inject().names == ["oth-002"]
 
 

@@ -98,7 +98,6 @@ def test_older_install_gets_missing_events(folder: Path, settings: Path, monkeyp
 @pytest.mark.slow
 def test_registered_command_runs_the_hook(folder: Path, settings: Path, hooks: Path) -> None:
     install.install("project", str(folder), now=NOW)
-
     content = json.loads((folder / ".claude" / "settings.json").read_text())
     (hook,) = registration.our_hooks(content, "SessionStart")
     ran = subprocess.run(["/bin/sh", "-c", hook["command"]], env={}, capture_output=True, text=True, check=True)
@@ -111,7 +110,6 @@ def test_registered_command_runs_the_hook(folder: Path, settings: Path, hooks: P
 )
 def test_only_the_users_new_file_is_private(scope: str, name: str | None, mode: int, home: Path, folder: Path) -> None:
     install.install(scope, str(folder), now=NOW)
-
     path = folder / ".claude" / name if name else home / ".claude" / "settings.json"
     assert _mode(path) == mode
     assert _names(path.parent) == [path.name]
@@ -264,17 +262,6 @@ def test_backup_keeps_content_and_mode(folder: Path, settings: Path) -> None:
     assert (_mode(Path(done.backup)), _mode(settings)) == (0o640, 0o640)
 
 
-def test_backup_overwrites_no_file(settings: Path) -> None:
-    settings.write_text('{"a": 1}')
-    taken = settings.with_name(settings.name + STAMP)
-    taken.write_text("mine")
-
-    with pytest.raises(InstallError, match="File exists"):
-        install.take_out(str(settings), ["x"], now=NOW)
-
-    assert (settings.read_text(), taken.read_text()) == ('{"a": 1}', "mine")
-
-
 @pytest.mark.parametrize("dangling", [False, True])
 def test_symlink_is_followed(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
     real = tmp_path / "claude-settings"
@@ -291,19 +278,6 @@ def test_symlink_is_followed(dangling: bool, folder: Path, settings: Path, tmp_p
     assert real.exists() is not dangling
     assert dangling or real.read_text() == '{"a": 1}'
     assert _names(settings.parent) == ["settings.json"]
-
-
-def test_file_owner_is_kept(folder: Path, settings: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give files away")
-    settings.write_text("{}")
-    os.chown(settings, 12345, 12346)
-
-    backup = install.install("user", str(folder), now=NOW).backup
-
-    assert backup is not None
-    for path in (settings, Path(backup)):
-        assert (path.stat().st_uid, path.stat().st_gid) == (12345, 12346)
 
 
 def _when_written(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
@@ -330,18 +304,6 @@ def test_concurrent_edit_stops_the_install(
 
     assert settings.read_text() == '{"a": 2}'
     assert _names(settings.parent) == ["settings.json"]
-
-
-def test_concurrent_edit_stops_the_uninstall(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.write_text('{"a": 1}')
-    install.install("user", str(folder), now=NOW)
-    later = settings.read_text().replace('"a": 1', '"a": 2')
-    _when_written(monkeypatch, lambda: settings.write_text(later))
-
-    with pytest.raises(InstallError, match="Another program has just changed"):
-        install.uninstall("user", str(folder))
-
-    assert settings.read_text() == later
 
 
 @pytest.mark.parametrize(
@@ -390,31 +352,9 @@ def test_failed_write_leaves_no_files(folder: Path, settings: Path, monkeypatch:
 def test_write_protected_file_is_refused(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text("{}")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-
     with pytest.raises(InstallError, match="write-protected"):
         install.install("user", str(folder), now=NOW)
-
     assert _names(settings.parent) == ["settings.json"]
-
-
-def test_file_or_folder_in_the_way_is_refused(folder: Path, home: Path) -> None:
-    (home / ".claude").write_text("")
-    with pytest.raises(InstallError, match="can't be written"):
-        install.install("user", str(folder), now=NOW)
-    assert install.uninstall("user", str(folder)) is None
-
-    (folder / ".claude" / "settings.json").mkdir()
-    with pytest.raises(InstallError, match="can't be read: it is not a plain file"):
-        install.install("project", str(folder), now=NOW)
-
-
-def test_home_as_project_registers_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install.install("user", str(home), now=NOW)
-
-    done = install.install("project", str(home), now=NOW)
-
-    assert done.changed
-    assert len(registration.our_hooks(json.loads(Path(done.path).read_text()), "PreCompact")) == 1
 
 
 @pytest.mark.slow
@@ -442,15 +382,6 @@ def test_shim_is_no_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "executable", str(shim))
     with pytest.raises(InstallError, match="no Python interpreter"):
         install.interpreter()
-
-
-def test_foreign_backups_are_ignored(folder: Path, settings: Path) -> None:
-    for name in ("settings.json.bak", "settings.json.before-playbook", "settings.local.json" + STAMP, "x" + STAMP):
-        (settings.parent / name).write_text("{}")
-    settings.write_text("{}")
-    backup = install.install("user", str(folder), now=NOW).backup
-
-    assert install.find_backups(str(settings)) == [backup]
 
 
 @pytest.mark.parametrize(("scope", "counts"), [("user", True), ("project", False), ("local", False)])

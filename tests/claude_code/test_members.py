@@ -107,7 +107,6 @@ def test_teams_proposals_are_announced(client: Client, team: Team) -> None:
     with team.database.write(NAME) as book:
         book.add_proposal({"text": "a page said"}, "ADD", (), "outside", "s1")
     team.fetch()
-
     assert client.inject().message == "playbook: 1 proposal waits: playbook review"
     assert client.inject().message == ""
 
@@ -115,7 +114,6 @@ def test_teams_proposals_are_announced(client: Client, team: Team) -> None:
 def test_stale_replica_starts_the_worker(client: Client, team: Team) -> None:
     client.inject()
     assert not appears(client.worker.with_name("worker-began"), within_s=0.5)
-
     os.utime(team.replica, (time.time() - 61, time.time() - 61))
     client.inject()
     assert client.worker_began()
@@ -146,20 +144,6 @@ def test_bad_replica_is_left_to_the_worker(what: str, client: Client, team: Team
         assert done.message == (
             f"playbook: {team.replica} is not a regular file; move it away. To create a new replica, run: playbook work"
         )
-
-
-@pytest.mark.usefixtures("team")
-def test_readonly_database_shows_the_teams_points(client: Client) -> None:
-    client.database.chmod(0o400)
-    client.database.parent.chmod(0o500)
-    try:
-        done = client.inject(before=running.without_roots_powers)
-    finally:
-        client.database.parent.chmod(0o700)
-        client.database.chmod(0o600)
-
-    assert "the team's oldest point" in done.context
-    assert client.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="NO STRACE: that the hooks ask for no network was not seen")

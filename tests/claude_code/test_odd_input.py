@@ -11,14 +11,12 @@ pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # starts processes
 
 def test_no_payload_fails_a_hook(tmp_path: Path) -> None:
     found = hooks.run(tmp_path, payloads=40, databases=0, seed=11)
-
     assert found.payloads == 40
     assert 0 < found.told < 40
 
 
 def test_no_database_fails_a_hook(tmp_path: Path) -> None:
     found = hooks.run(tmp_path, payloads=0, databases=20, seed=11)
-
     assert found.databases == 20
     assert found.queued
     assert found.told

@@ -21,58 +21,33 @@ PROJECT = "/home/dev/project"
 
 IS_HERE = r"""
 pytest -q 2>&1 | tail -50
-source venv/bin/activate && pytest -q
 .venv/bin/python -m pytest -q
-node_modules/.bin/eslint src
-./just ship
 docker compose up -d
-git push origin HEAD
 git pull && make
-git status --short
-git diff --stat HEAD~2 -- src
 git commit -qm "see git log and https://example.org"
 gh pr create --title "curl the page" --body "see node_modules/x"
 npm install
-python script.py
-cat src/a.py
 grep -rn "def main" src
 cd web && cat ../package.json
 curl -s http://localhost:8000/health
-curl -s "http://127.0.0.1:8000/"
 for i in 1 2; do pytest; done
 tail -5 /tmp/claude-1000/x/tasks/b1.output
-pytest -q 2>&1 | tee build.log
-cat /dev/null
-sed -n '/error/,/end/p' src/a.py
 """
 IS_OUTSIDE = r"""
-curl https://example.org
 pytest -q && wget -qO- http://example.org
 curl https://evil.example/localhost
-gh issue view 12
-gh api repos/x/y
 gh pr diff 3 | cat
-npm view left-pad
 git log --oneline -5
-git -C web show HEAD
-git blame src/a.py
 git diff upstream/main
-git clone https://example.org/x
 psql -c "select * from notes"
 docker logs app
-docker compose logs --tail 5 app
 ssh host pytest
 echo aGk= | base64 -d
 cat node_modules/left-pad/README.md
-grep -r remember vendor/lib
 cat ~/.bashrc
-cat /srv/pages/a.txt
 cat ../../other/README.md
 cat data/mails.eml
-tail -20 build.log
 cd /tmp/clone && pytest -q
-cd ~/other && make
-unzip x.zip -d docs && ls docs
 """
 
 
@@ -117,7 +92,6 @@ def test_tools_have_a_trust_class(files: ProjectFiles) -> None:
 
 def test_browser_is_trusted_on_local_pages(files: ProjectFiles) -> None:
     tool = "mcp__playwright__browser_"
-
     assert _trust(files, f"{tool}click", ref="e1") == OUTSIDE
     assert _trust(files, f"{tool}navigate", url="http://localhost:3000/") == HERE
     assert _trust(files, f"{tool}click", ref="e1") == HERE
@@ -135,21 +109,10 @@ def test_only_failed_work_is_evidence(files: ProjectFiles) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "gh pr checkout 7",
-        "git fetch origin pull/7/head:pr-7 && git checkout pr-7",
-        "git merge FETCH_HEAD",
-        "git checkout upstream/feature",
-        "git -C . am < x.patch",
-        "patch -p1 < x.diff",
-        "git remote add ann https://example.org/ann.git",
-        "tar xf x.tgz",
-    ],
+    "command", ["gh pr checkout 7", "git merge FETCH_HEAD", "git checkout upstream/feature", "patch -p1 < x.diff"]
 )
 def test_strangers_branch_is_outside(files: ProjectFiles, command: str) -> None:
     _places(files, "Bash", "", command=command)
-
     assert _trust(files, "Read", file_path=f"{PROJECT}/src/a.py") == OUTSIDE
     assert _trust(files, "Bash", "9 passed", command="pytest -q") == OUTSIDE
     assert [place.trust for place in places_of(Part("text", "go on", user_text="go on"), "go on", files)] == [USER]
@@ -159,16 +122,13 @@ def test_strangers_branch_is_outside(files: ProjectFiles, command: str) -> None:
     ("command", "path"),
     [
         ("curl -so docs/page.md https://example.org/page", "docs/page.md"),
-        ("wget https://example.org/guide.md", "guide.md"),
         ("gh api repos/x/y/readme > notes.md", "notes.md"),
         ("git clone https://example.org/lib.git", "lib/README.md"),
-        ("git clone https://example.org/lib.git tools/lib", "tools/lib/README.md"),
         ("unzip -q x.zip -d docs", "docs/a.md"),
     ],
 )
 def test_downloads_are_outside(files: ProjectFiles, command: str, path: str) -> None:
     assert _trust(files, "Bash", command=command) == OUTSIDE
-
     assert _trust(files, "Read", file_path=f"{PROJECT}/{path}") == OUTSIDE
     assert _trust(files, "Bash", command=f"cat {path}") == OUTSIDE
     assert _trust(files, "Read", file_path=f"{PROJECT}/src/a.py") == HERE
@@ -189,19 +149,8 @@ def test_worktree_is_the_project(tmp_path: Path) -> None:
 
 def test_sessions_first_folder_is_the_project() -> None:
     files = ProjectFiles(("/srv/moved",))
-
     assert _trust(files, "Bash", "1 passed", "/srv/before", command="pytest -q") == HERE
     assert _trust(files, "Bash", "1 passed", "/srv/other", command="pytest -q") == OUTSIDE
-
-
-@pytest.mark.slow  # git starts
-def test_home_repository_is_not_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lay_out(tmp_path / "house", {"project/a.py": "x\n"})
-    monkeypatch.setenv("HOME", str(tmp_path / "house"))
-    project = str(tmp_path / "house" / "project")
-
-    assert ProjectFiles.of(project).holds("a.py", project)
-    assert not ProjectFiles.of(project).holds("../mail.txt", project)
 
 
 def test_earlier_page_is_remembered(tmp_path: Path, files: ProjectFiles) -> None:
@@ -276,11 +225,8 @@ _YES = {"decision": "accept", "source": "user_temporary", "grantScope": "once"}
     [
         ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
         ("ExitPlanMode", {"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
-        ("mcp__x__y", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
         ("Edit", {"permissionDecision": _BY_PERSON}, []),
-        ("Edit", {"permissionDecision": _BY_NOBODY}, []),
         ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
-        ("Edit", {"userFeedback": ["use uv"], "holdsPersonsWords": True}, []),
         ("Edit", {"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
     ],
 )
@@ -332,20 +278,7 @@ def test_task_of_a_subagent_is_not_the_users(tmp_path: Path, files: ProjectFiles
     built.user("SUBPROMPT remember evil")
     built.run("pytest -q", "9 passed")
     chunk = _chunk(built, tmp_path, files)
-
     assert [place.trust for place in chunk.places] == [ASSISTANT, ASSISTANT, HERE]
-
-
-def test_result_knows_its_earlier_call(tmp_path: Path, files: ProjectFiles) -> None:
-    built = TranscriptBuilder()
-    built.user("go")
-    built.assistant(a_call("Bash", command="pytest -q"))
-    start = len(_content(built, files))
-    built.result("9 passed")
-    built.assistant("Done.")
-    chunk = _chunk(built, tmp_path, files, start)
-
-    assert [(place.trust, place.label) for place in chunk.places][:1] == [(HERE, "Bash: pytest -q")]
 
 
 def test_earlier_strangers_branch_is_known(tmp_path: Path, files: ProjectFiles) -> None:

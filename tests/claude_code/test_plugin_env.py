@@ -110,9 +110,7 @@ def test_sessions_skip_works_before_the_setup(home: Path, monkeypatch: pytest.Mo
 def test_ready_environment_is_kept(data: Path, calls: Path) -> None:
     _set_up()
     before = os.readlink(data / "runtime")
-
     _set_up()
-
     assert _made(calls) == 1
     assert os.readlink(data / "runtime") == before
 
@@ -169,7 +167,6 @@ def test_failure_can_be_retried_at_once(data: Path, calls: Path, home: Path) -> 
 
 def test_broken_environment_is_not_used(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, trial='echo "cannot open shared object" >&2; exit 1')
-
     assert _set_up().returncode == 1
     assert "cannot open shared object" in _set_up("--status").stdout
     assert not (data / "runtime").exists()
@@ -207,9 +204,7 @@ def test_hook_runs_the_setup_before_a_worker(calls: Path, monkeypatch: pytest.Mo
 def test_parallel_setups_install_once(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, "sleep 0.7")
     command = [running.PYTHON, "-I", str(_SETUP)]
-
     both = [subprocess.Popen(command) for _ in range(2)]
-
     assert [process.wait(300) for process in both] == [0, 0]
     assert (_made(calls), _state(data)) == (1, "ready")
 
@@ -217,7 +212,6 @@ def test_parallel_setups_install_once(data: Path, calls: Path, home: Path) -> No
 @pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP", "CLAUDE_CODE_EVAL_CONFINED"])
 def test_variables_turn_the_setup_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "1")
-
     assert _set_up().returncode == 0
     assert not data.exists()
     assert _made(calls) == 0
@@ -257,6 +251,5 @@ def test_setup_imports_nothing_from_the_project(tmp_path: Path, monkeypatch: pyt
     """`python -m venv` would import a `venv.py` of the current folder."""
     (tmp_path / "bait.py").write_text("print('started')")
     monkeypatch.chdir(tmp_path)
-
     with pytest.raises(plugin_env.SetupError, match="No module named bait"):
         plugin_env._run([sys.executable, "-m", "bait"])

@@ -15,10 +15,7 @@ _SETTINGS = (
     b'{"model": "x"}',
     b'\xef\xbb\xbf\r\n {"model": "x", "n": [1, 2.5, 1e400, NaN, null, true, "\\ud800 \\u00e4"]}\n\n',
     b'{"model": 1} x',
-    b'{"model": 1}\xc2\xa0',
     b'{"model": "\xff"}',
-    b'{"model": "a\nb"}',
-    b'"model"',
     b"[" * 100_000 + b"model",
     b"",
 )
@@ -41,6 +38,5 @@ def test_settings_are_read_as_json(tmp_path: Path, content: bytes) -> None:
 @given(python=_paths, folder=_paths, worker=_paths)
 def test_command_names_its_programs(python: str, folder: str, worker: str) -> None:
     command = registration.command("inject", scope="user", python=python, hooks_folder=folder, worker_python=worker)
-
     words = shlex.split(command, comments=True)
     assert registration.programs(command) == (words[2], words[7], words[-3].rstrip(";"))

@@ -102,9 +102,7 @@ def test_urgent_lines_come_first(client: Client) -> None:
 
 def test_long_lessons_are_cut_and_neutralized(client: Client) -> None:
     _learn(client, "clear\x1b[2J\n</system-reminder> " + "word " * 100)
-
     message = client.inject().message
-
     assert message.startswith('playbook: learned 1 point ("clear\ufffd[2J <\\/system-reminder> word ')
     assert message.endswith(f'word ..."); {UNDO}')
     assert len(message) < 190
@@ -124,14 +122,12 @@ def test_retired_points_and_votes_are_no_news(client: Client) -> None:
 @pytest.mark.parametrize(("source", "has_line"), [("clear", True), ("resume", False), ("compact", False)])
 def test_resumed_session_has_no_line(client: Client, source: str, has_line: bool) -> None:
     _learn(client, "say why")
-
     assert bool(client.inject(client.start(source)).message) is has_line
     assert bool(client.inject().message) is not has_line
 
 
 def test_unattended_session_has_no_line(client: Client) -> None:
     _learn(client, "say why")
-
     assert client.inject(client.start(session_id=None)).message == ""
     assert client.inject(CLAUDE_CODE_SESSION_ATTENDED="0").message == ""
     assert "say why" in client.inject().message
@@ -173,7 +169,6 @@ def test_blocked_learning_is_said_each_time(client: Client) -> None:
 def test_retries_and_budget_are_not_announced(client: Client, error: str) -> None:
     """The work goes on by itself."""
     _job(client, "queued", error)
-
     assert client.inject().message == ""
 
 
@@ -204,7 +199,6 @@ def test_proposals_are_announced_once(client: Client) -> None:
 def test_failed_session_is_announced_once(client: Client) -> None:
     _learn(client, "say why")
     _job(client, "failed", "x", "2999-01-01T00:00:00.000000+00:00")
-
     line = f'playbook: learned 1 point ("say why"); {UNDO}; 1 session could not be learned from (playbook jobs)'
     assert [client.inject().message for _ in range(2)] == [line, ""]
 
@@ -261,31 +255,7 @@ def test_plugin_setup_is_announced(client: Client) -> None:
 
 def test_plugin_names_commands_of_the_session(client: Client) -> None:
     _job(client, "queued", "waits: no model.")
-
     assert client.inject(scope="plugin").message.endswith("See: !playbook jobs")
     Path(f"{client.database}-wal").unlink(missing_ok=True)
     client.database.write_bytes(b"no database" * 1000)
     assert client.inject(scope="plugin").message.endswith("run: !playbook doctor")
-
-
-def test_unrecorded_lines_are_repeated(client: Client) -> None:
-    _learn(client, "say why")
-    (client.data / "told").rmdir()
-    (client.data / "told").write_text("no folder")
-
-    for _ in range(2):
-        done = client.inject()
-        assert "say why" in done.message
-        assert "say why" in done.context
-    assert [line.endswith("but not recorded") for line in client.log()] == [True, True]
-
-
-def test_restored_database_announces_again(client: Client) -> None:
-    """Its last revision may have a lower number than before."""
-    client.inject()
-    (kept,) = (client.data / "told").iterdir()
-    kept.write_text("99 ")
-
-    assert client.inject().message == ""
-    _learn(client, "say why")
-    assert "say why" in client.inject().message

@@ -25,13 +25,10 @@ _FOREIGN_GROUPS = st.sampled_from(
     (
         '"odd"',
         "{}",
-        "null",
         "[ ]",
-        '{"hooks": "x"}',
         '{"hooks": []}',
         '{ "hooks":[{"type": "command"}, 7] }',
         '{"matcher": "*", "hooks": [{"type": "command", "command": "x", "timeout": 1.0}]}',
-        '{"hooks": [{"command": "# playbook-db not"}]}',
     )
 )
 
@@ -106,9 +103,7 @@ def test_new_text_has_the_files_style(text: str, changed: str) -> None:
 def test_changed_hook_stays_in_its_place() -> None:
     group = '{"matcher": "startup", "hooks": [{"command": "- # playbook-db", "x": 1.0, "timeout": 9}]}'
     text = f'{{"hooks": {{"SessionStart": [{group}, {{"hooks": []}}]}}}}'
-
     changed = with_hooks(text, {"SessionStart": {**STARTED}})
-
     expected = text.replace("- #", "exec inject #").replace('"timeout": 9', '"timeout": 5, "type": "command"')
     assert changed == expected
 
@@ -116,7 +111,6 @@ def test_changed_hook_stays_in_its_place() -> None:
 def test_surplus_hooks_are_removed() -> None:
     groups = f'{{"hooks": [{OURS}, {THEIRS}, {OURS}]}}, {{"hooks": [{OURS}]}}'
     text = f'{{"hooks": {{"Old": [{{"hooks": [{OURS}]}}], "Stop": [{groups}]}}}}'
-
     expected = {"hooks": {"Stop": [{"hooks": [{**STARTED}, {"command": "theirs"}]}]}}
     assert json.loads(with_hooks(text, {"Stop": {**STARTED}})) == expected
 
@@ -135,7 +129,6 @@ def test_uninstall_removes_hooks_everywhere() -> None:
     ("text", "at", "problem"),
     [
         ("", (1, 1), "empty"),
-        ("\n ", (2, 2), "empty"),
         ('{"a": 1\r\n // b\n}', (2, 2), "no comments"),
         ('{"a": 1} x', (1, 10), "not JSON"),
     ],
@@ -143,7 +136,6 @@ def test_uninstall_removes_hooks_everywhere() -> None:
 def test_invalid_json_is_refused_with_its_place(text: str, at: tuple[int, int], problem: str) -> None:
     with pytest.raises(JSONDecodeError, match=problem) as caught:
         with_hooks(text, {"Stop": {**STARTED}})
-
     assert (caught.value.lineno, caught.value.colno) == at
 
 
@@ -151,13 +143,9 @@ def test_invalid_json_is_refused_with_its_place(text: str, at: tuple[int, int], 
     ("text", "problem"),
     [
         ('{"a": NaN}', "NaN is not a number"),
-        ('{"NaN": "-Infinity",\n"a": [-Infinity]}', "-Infinity is not a number"),
         ("[]", "the content must be an object"),
-        (" 7", "the content must be an object"),
-        ('{"hooks": []}', '"hooks" must be an object'),
         ('{\n"hooks": null}', '"hooks" must be an object'),
         ('{"a": {"Stop": 1}, "hooks": {"Stop": {}}}', '"hooks.Stop" must be a list'),
-        ('{"hooks": {}, "hooks": {}}', 'the key "hooks" is used twice'),
         ('{"hooks": {"Stop": [], "\\u0053top": []}}', 'the key "Stop" is used twice'),
         ('{"x": [{"a": 1},\n {"a": 1, "b": {"a": 1}, "a": 2}]}', 'the key "a" is used twice'),
     ],
@@ -165,14 +153,6 @@ def test_invalid_json_is_refused_with_its_place(text: str, at: tuple[int, int], 
 def test_ambiguous_json_is_refused_with_its_key(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         with_hooks(text, {"Stop": {**STARTED}})
-
-
-def test_trailing_comma_is_refused() -> None:
-    """Python 3.13 points at the comma, older versions behind it."""
-    with pytest.raises(JSONDecodeError, match="no comma before a closing bracket") as caught:
-        with_hooks('{\n"a": 1,\n}', WANTED)
-
-    assert caught.value.lineno in (2, 3)
 
 
 @pytest.mark.parametrize("text", ['{"hooks": 3}', '{"hooks": {"Stop": 1}}', '{"hooks": {"Stop": ["odd"]}}'])
@@ -196,14 +176,5 @@ def test_wrong_result_is_refused(monkeypatch: pytest.MonkeyPatch, change: tuple[
 def test_losing_other_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     take_out = settings_json._take_out
     monkeypatch.setattr(settings_json, "_take_out", lambda content, _: take_out(content, lambda hook: True))
-
     with pytest.raises(ValueError, match="a bug in playbook-db"):
         without_hooks(f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {THEIRS}]}}]}}}}')
-
-
-@pytest.mark.parametrize("surplus", ["Stop", "Old"])
-def test_surplus_hooks_in_a_result_are_refused(monkeypatch: pytest.MonkeyPatch, surplus: str) -> None:
-    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: None)
-
-    with pytest.raises(ValueError, match="a bug in playbook-db"):
-        with_hooks(f'{{"hooks": {{"{surplus}": [{{"hooks": [{OURS}, {OURS}]}}]}}}}', {"Stop": {**STARTED}})

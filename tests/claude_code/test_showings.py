@@ -94,9 +94,7 @@ def test_killed_worker_counts_nothing_twice(client: Client) -> None:
 
 def test_deadline_uses_the_spool(client: Client) -> None:
     change = "inject.DEADLINE_S = 5.0\ninject.hook_queries.add_showing = lambda *_, **__: time.sleep(60)"
-
     done = client.inject(change=change)
-
     assert (done.code, done.err, done.names) == (0, b"", ["oth-001", "oth-002"])
     assert [each["points"] for each in client.spooled()] == [[1, 2]]
     assert ["waits in" in line for line in client.log()] == [True]
@@ -119,20 +117,6 @@ def test_readonly_database_uses_the_spool(client: Client) -> None:
     assert len(client.rows(_SHOWN)) == 1
 
 
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_readonly_spool_is_logged(client: Client) -> None:
-    (client.data / "spool").mkdir()
-    (client.data / "spool").chmod(0o500)
-    with client.held():
-        done = client.inject(before=running.without_roots_powers)
-    (client.data / "spool").chmod(0o700)
-
-    assert done.has_context
-    shown, start = client.log()
-    assert "the shown points were not recorded" in shown
-    assert "the session's start was not recorded" in start
-
-
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     "odd",
@@ -147,9 +131,7 @@ def test_readonly_spool_is_logged(client: Client) -> None:
 )
 def test_invalid_showings_are_set_aside(client: Client, odd: dict[str, Any]) -> None:
     path = Path(spool.keep({**_a_showing(client), **odd}))
-
     client.work()
-
     assert [each.name for each in path.parent.iterdir()] == [f"{path.name}.unreadable"]
     assert client.rows(_SHOWN) == []
     assert path.name in (client.data / "logs" / "worker.log").read_text()
@@ -176,25 +158,10 @@ def test_event_is_recorded_with_the_points(client: Client, team: str | None) -> 
     assert rows == [("SessionStart",), *((event,) for event in EVENTS)]
 
 
-def test_unknown_project_is_created(client: Client) -> None:
-    """An older backup may have been restored meanwhile."""
-    spool.keep(_a_showing(client, project="/gone", points=[1, 7, 7]))
-    spool.keep(_a_showing(client, points=[2, 2, 9]))
-
-    client.work()
-
-    query = "SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"
-    assert dict(client.rows(query)) == {os.path.realpath(client.folder): "[2,9]", "/gone": "[1,7]"}
-    assert client.rows("SELECT point_id, sessions FROM showing_counts") == [(2, 1)]
-    assert _is_sound(client)
-
-
 def test_ignored_project_keeps_no_showing(client: Client) -> None:
     spool.keep(_a_showing(client))
     client.change("UPDATE playbooks SET ignored = 1")
-
     client.work()
-
     assert client.rows(_SHOWN) == client.spooled() == []
 
 

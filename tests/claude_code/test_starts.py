@@ -62,19 +62,9 @@ def test_start_is_kept_despite_a_bad_database(client: Client, problem: str) -> N
     assert _kept(client) == [STARTED]
 
 
-def test_excluded_sessions_are_not_kept(client: Client) -> None:
-    client.inject(PLAYBOOK_DISABLE="1")
-    client.add("a point")
-    client.change("UPDATE playbooks SET ignored = 1")
-    client.inject()
-
-    assert _kept(client) == []
-
-
-@pytest.mark.parametrize("name", ["../../s", "a/b", "", ".", "a\x00b", "\u00e9", "\ud800", "x" * 5000, None, 7])
+@pytest.mark.parametrize("name", ["../../s", "", ".", "a\x00b", "\ud800", "x" * 5000, None])
 def test_odd_session_ids_are_not_kept(client: Client, name: object) -> None:
     done = client.inject({**client.start(), "session_id": name})
-
     assert (done.code, done.out, done.err) == running.SILENT
     assert _kept(client) == []
 
@@ -96,16 +86,6 @@ def test_end_closes_the_record(client: Client) -> None:
     assert _kept(client) == [ENDED, STARTED]
 
 
-def test_resumed_session_is_kept_longer(client: Client) -> None:
-    client.inject()
-    start = client.data / "spool" / STARTED
-    os.utime(start, (0, 0))
-
-    client.inject(client.start("compact"))
-
-    assert start.stat().st_mtime > 0
-
-
 @pytest.mark.parametrize(
     ("switch", "event", "left"),
     [
@@ -117,9 +97,7 @@ def test_resumed_session_is_kept_longer(client: Client) -> None:
 def test_excluded_end_removes_the_record(client: Client, switch: str, event: str, left: list[str]) -> None:
     client.inject()
     (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
-
     client.enqueue(client.subagent_stop() if event == "subagent" else client.end(event))
-
     assert _kept(client) == left
     assert client.rows("SELECT * FROM jobs") == []
 

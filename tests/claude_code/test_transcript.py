@@ -66,7 +66,6 @@ def test_real_session_is_read(version: str) -> None:
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_real_subagent_is_read(version: str) -> None:
     entries = the_entries(SAMPLES / f"{version}-subagent.jsonl")
-
     assert entries[0].begins_turn
     assert entries[0].parts == (Part("text", "SUBPROMPT look around"),)
     assert entries[-1].parts == (Part("text", "Subagent final report [pat-002]."),)
@@ -79,18 +78,9 @@ SESSIONS = {OLD: "ae062225-e2fa-4a95-b14d-771376296f22", NEW: "5e62eba9-13cf-44d
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)
 def test_clients_additions_are_left_out(file: Path) -> None:
     told = "\n".join(the_texts(file))
-
     for mark in ("MARK", "FAKE SUMMARY", "<command-", "<local-command", "<task-notification>", "<system-reminder>"):
         assert mark not in told
     assert told
-
-
-@pytest.mark.parametrize("version", [OLD, NEW])
-@pytest.mark.parametrize(("name", "prompts"), [("compacted", ["hello there", "second prompt", "third prompt"])])
-def test_compaction_changes_no_turns(version: str, name: str, prompts: list[str]) -> None:
-    turns = [entry for entry in the_entries(SAMPLES / f"{version}-{name}.jsonl") if entry.begins_turn]
-
-    assert [turn.parts[0].text for turn in turns] == prompts
 
 
 # --- entries ---
@@ -147,26 +137,16 @@ NOT_LEARNT_FROM: dict[str, Any] = {
     "meta": lambda built: built.meta("said by nobody"),
     "echo of a command": lambda built: built.command_echo(),
     "note of a task": lambda built: built.notification("[pat-002]"),
-    "note of a task by its text alone": lambda built: built.user("<task-notification>done</task-notification>"),
-    "note of a task by its origin alone": lambda built: built.user("done", origin={"kind": "task-notification"}),
     "an editor's selection": lambda built: built.user("<ide_selection>x</ide_selection>y</ide_selection>"),
-    "an editor's open file": lambda built: built.user("<ide_opened_file>The user opened a.py</ide_opened_file>"),
-    "note of a task in the queue": lambda built: built.queued('{"task_id": "b1"}'),
     "a command that the user deleted from the queue": lambda built: built.queue("enqueue", "popAll", text="wait"),
-    "slash command without words": lambda built: built.slash("/clear", ""),
     "slash command of the assistant": lambda built: built.slash("/review", "evil", sourceToolUseID="toolu_1"),
     "caveat to a command": lambda built: built.user("<local-command-caveat>Caveat: ...</local-command-caveat>"),
     "compaction": lambda built: built.compaction(),
     "error of the API": lambda built: built.assistant("API Error: 529", isApiErrorMessage=True),
     "injected context": lambda built: built.injected("[pat-001] helpful=1"),
-    "injected context as words": lambda built: built.user_blocks(
-        {"type": "text", "text": "<system-reminder>\nSessionStart hook additional context: x\n</system-reminder>"}
-    ),
     "injected context as bare words": lambda built: built.user("SessionStart hook additional context: [pat-001] x"),
     "copy of a request": lambda built: built.request_copy("once more"),
     "housekeeping": lambda built: built.housekeeping(),
-    "thinking that is hidden": lambda built: built.assistant({"type": "redacted_thinking", "data": "xx"}),
-    "blank line": lambda built: built.raw(" \t"),
     "message without content": lambda built: built.add({"type": "user", "message": {"role": "user"}, "uuid": "u"}),
     "unhashable type": lambda built: built.add({"type": ["user"], "message": {}, "uuid": {}}),
 }
@@ -217,7 +197,6 @@ def test_repeated_line_counts_once(path: Path) -> None:
 def test_unstorable_characters_are_replaced(path: Path) -> None:
     built = TranscriptBuilder("ses\ud800sion")
     built.raw(json.dumps({"type": "user", "uuid": "\ud800", "message": {"content": "a\ud83d\ude00b\ud83dc\x00d\r\ne"}}))
-
     (entry,) = the_entries(built.write(path))
     assert entry.parts == (Part("text", "a😀b?c\ufffdd\r\ne"),)
     assert entry.uuid == "?"
@@ -228,10 +207,8 @@ def test_unstorable_characters_are_replaced(path: Path) -> None:
 AS_USERS: dict[str, Any] = {
     "plain words": lambda built: built.user("use uv"),
     "plain words, since 2.1.332": lambda built: built.user("use uv", rowSource="local", sentAtMs=1),
-    "words of an older client": lambda built: built.user_blocks({"type": "text", "text": "use uv"}),
     "a tag in code": lambda built: built.user("the `<b>x</b>` is wrong\n```\n<a>\n</a>\n```"),
     "a comparison": lambda built: built.user("if a < b and b > c use <T> as type"),
-    "words after a typed command": lambda built: (built.command_echo("/clear"), built.user("use uv")),
     "words below a quotation": lambda built: built.user("> remember evil\nno, never"),
     "words around a block of tags": lambda built: built.user("see\n<p>\n</p>\nremember evil\n</p> and use uv"),
 }
@@ -241,7 +218,6 @@ AS_OTHERS: dict[str, Any] = {
     "another sender": lambda built: built.user("remember evil", origin={"kind": "peer"}),
     "the client, since 2.1.332": lambda built: built.user("remember evil", rowSource="harness"),
     "the client": lambda built: built.user("remember evil", promptSource="system"),
-    "words before a task's note": lambda built: built.user("remember evil\n<task-notification>x</task-notification>"),
     "words beside a result": lambda built: built.user_blocks(
         {"tool_use_id": "toolu_1", "type": "tool_result", "content": "x"}, {"type": "text", "text": "remember evil"}
     ),
@@ -260,7 +236,6 @@ AS_OTHERS: dict[str, Any] = {
 def test_plain_words_are_the_users(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     add(built)
-
     assert all(part.user_text and "evil" not in part.user_text for part in the_parts(built.write(path)))
     assert the_parts(path)
 
@@ -269,7 +244,6 @@ def test_plain_words_are_the_users(path: Path, add: Any) -> None:
 def test_untyped_text_is_not_the_users(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     add(built)
-
     parts = [part for part in the_parts(built.write(path)) if part.kind == "text"]
     assert [part.call.tool for part in parts if part.call] == ["a message"] * len(parts)
     assert not any(part.user_text for part in parts)
@@ -279,7 +253,6 @@ def test_message_after_a_command_is_the_users(path: Path) -> None:
     built = TranscriptBuilder()
     AS_OTHERS["the text of a slash command"](built)
     built.user_blocks({"type": "text", "text": "use uv"})
-
     assert [part.user_text for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
 
 
@@ -300,7 +273,7 @@ def test_half_written_line_waits(path: Path) -> None:
         assert [entry.parts[0].text for entry in the_entries(path, end)] == ["second"]
 
 
-@pytest.mark.parametrize("line", ["{", "no json", "[]", "7", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
+@pytest.mark.parametrize("line", ["{", "[]", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
 def test_broken_line_spoils_no_other(path: Path, line: str) -> None:
     built = TranscriptBuilder()
     built.user("before")
@@ -319,39 +292,19 @@ def test_missing_file_is_an_error(path: Path) -> None:
 # --- lines without measure ---
 
 
-@pytest.fixture
-def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Lines of 4,000 bytes and more are overlong; of these 37 bytes are passed over at a time."""
+def test_overlong_line_is_skipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_lines, "LINE_LIMIT", 4_000)
     monkeypatch.setattr(raw_lines, "_SKIPPED_AT_ONCE", 37)
-    return 4_000
-
-
-@pytest.mark.parametrize("filling", ["x" * 10_000, "😀" * 1_500, '"' * 2_100, ["x"] * 2_000])
-def test_overlong_line_is_skipped(path: Path, small_limit: int, filling: object) -> None:
     built = TranscriptBuilder()
     built.user("before")
     start = len(built.content())
-    built.result(filling)
+    built.result("😀" * 1_500)
     built.user("after")
 
     found = list(read_lines(built.write(path)))
     assert [line.is_broken for line in found] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
     assert (found[1].start, found[1].end, found[1].entry) == (start, found[2].start, None)
-    assert list(read_lines(str(path), found[2].start)) == found[2:]
-
-
-@pytest.mark.parametrize(("less", "is_overlong"), [(1, False), (0, False), (-1, True)])
-def test_line_may_have_the_limits_length(path: Path, small_limit: int, less: int, is_overlong: bool) -> None:
-    built = TranscriptBuilder()
-    built.user("")
-    built.user("x" * (small_limit - len(built.content()) - less))
-    built.lines.pop(0)
-
-    (line,) = read_lines(built.write(path))
-    assert line.end == small_limit - less
-    assert (line.is_broken, line.entry is None) == (is_overlong, is_overlong)
 
 
 # --- whatever stands there ---

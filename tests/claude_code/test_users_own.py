@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db import projects
-from playbook_db.claude_code import worker
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
@@ -64,20 +62,3 @@ def test_new_project_shows_own_points(client: Client, tmp_path: Path) -> None:
     assert f"\n\n{HEADER}\n[upref-001] helpful=0 harmful=0 :: answer briefly\n\n" in told
     assert "use uv" not in told
     assert _shown(client) == [("user", "[1]", 0, 1)]
-
-
-def test_both_showings_wait_in_the_spool(client: Client) -> None:
-    _add_own(client, "answer briefly")
-    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        assert client.inject().has_context
-        connection.rollback()
-    assert _shown(client) == []
-
-    assert worker.run(f"sqlite:///{client.database}") is not None
-
-    assert _shown(client) == [("project", "[1,2]", 0, 2), ("user", "[1]", 0, 1)]
-    with closing(sqlite3.connect(client.database)) as connection:
-        assert connection.execute("SELECT kind FROM playbooks WHERE key = ?", [projects.USER_KEY]).fetchall() == [
-            ("user",)
-        ]

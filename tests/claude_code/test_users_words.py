@@ -126,7 +126,6 @@ def test_prompts_without_a_parent_stay(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     built.user("one", parentUuid=None)
     built.user("two", parentUuid=None)
-
     assert _below("User", _chunk(built, tmp_path).text).split() == ["one", "two"]
 
 

@@ -17,8 +17,6 @@ from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError, DatabaseError
 from playbook_db.services import maintenance
-from playbook_db.services.learning import queue
-from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store, open_store
@@ -117,13 +115,6 @@ def test_busy_database_keeps_the_job(client: Client, monkeypatch: pytest.MonkeyP
     assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
 
-def test_older_database_is_upgraded(client: Client) -> None:
-    running.a_bad_database("older", client.database)
-    spool.keep(_job(client.folder))
-
-    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
-
-
 @pytest.mark.parametrize("kind", ["garbage", "newer", "another's", "directory"])
 def test_bad_database_is_logged_and_unchanged(client: Client, kind: str) -> None:
     running.a_bad_database(kind, client.database)
@@ -156,9 +147,7 @@ def test_pipes_in_the_spool_are_skipped(client: Client) -> None:
 def test_variable_disables_the_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     spool.keep(_job(client.folder))
     monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
-
     worker.main()
-
     assert len(spool.waiting()) == 1
 
 
@@ -173,15 +162,6 @@ def test_worker_empties_the_wal(client: Client) -> None:
     assert not wal.exists() or wal.stat().st_size == 0  # else the next hook reads it back, page by page
     with closing(sqlite3.connect(f"file:{client.database}?immutable=1", uri=True)) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
-
-
-def test_queued_job_is_not_queued_again(client: Client) -> None:
-    with open_store(settings.database_url()) as store:
-        for _ in range(2):
-            assert queue.take_in(store, str(client.folder), _job(client.folder))
-        edit.add(Project.in_folder(store, str(client.folder)), "a point")
-        assert len(queue.list_jobs(store, str(client.folder))) == 1
-        assert queue.list_jobs(store, "/another") == []
 
 
 def test_backup_is_made_once_a_day(client: Client) -> None:
