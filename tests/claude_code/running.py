@@ -23,7 +23,7 @@ from playbook_db.claude_code.worker import run as run_worker
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from tests.databases import empty_database, put_empty_database
+from tests.databases import put_empty_database
 
 ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "hooks"
@@ -79,20 +79,10 @@ def _parameters(versions: dict[tuple[int, int], list[str]], missing: str) -> Any
     return listed or [pytest.param("", marks=pytest.mark.skip(reason=missing), id="none")]
 
 
-every_other_python = pytest.mark.parametrize(
-    "python",
-    _parameters(
-        {version: paths for version, paths in _pythons().items() if version >= _OLDEST},
-        "NO OTHER PYTHON from 3.9 on is on this machine: the hooks were not tried with another",
-    ),
-)
-every_too_old_python = pytest.mark.parametrize(
-    "python",
-    _parameters(
-        {version: paths for version, paths in _pythons().items() if (3,) < version < _OLDEST},
-        "NO PYTHON OLDER than 3.9 is on this machine: the hooks were not tried with one",
-    ),
-)
+_NEW = {version: paths for version, paths in _pythons().items() if version >= _OLDEST}
+_OLD = {version: paths for version, paths in _pythons().items() if (3,) < version < _OLDEST}
+every_other_python = pytest.mark.parametrize("python", _parameters(_NEW, "NO OTHER PYTHON from 3.9 on is here"))
+every_too_old_python = pytest.mark.parametrize("python", _parameters(_OLD, "NO PYTHON OLDER than 3.9 is here"))
 
 
 @dataclass(frozen=True)
@@ -165,12 +155,9 @@ class Client:
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         """An event of the session as the client 2.1.329 sends it; fields that are None are left out."""
         sent = {
-            "session_id": SESSION,
-            "transcript_path": str(self.transcript),
-            "cwd": str(self.folder),
-            "hook_event_name": name,
-            **fields,
-        }
+            "session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.folder),
+            "hook_event_name": name, **fields,
+        }  # fmt: skip
         return {field: value for field, value in sent.items() if value is not None}
 
     def start(self, source: str = "startup", **fields: Any) -> dict[str, Any]:
@@ -235,14 +222,10 @@ class Client:
             program = ["-c", (patient if self.is_patient else changed)(hook, change)]
         began = time.monotonic()
         with subprocess.Popen(
-            [python, "-I", "-S", *program, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd or self.folder,
+            [python, "-I", "-S", *program, *arguments], cwd=cwd or self.folder, preexec_fn=before,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, "PLAYBOOK_NO_SETUP": "1", **variables},
-            preexec_fn=before,
-        ) as process:
+        ) as process:  # fmt: skip
             assert process.stdin is not None
             try:
                 if holds_stdin:
@@ -399,30 +382,23 @@ def are_permissions_binding() -> bool:
 
 def a_bad_database(kind: str, path: Path) -> None:
     """Put a database at *path* that hooks may not use."""
-    path.unlink(missing_ok=True)
-    for suffix in ("-wal", "-shm"):
+    statements = {
+        "older": "PRAGMA journal_mode = WAL",  # the first migration hasn't run yet
+        "newer": "PRAGMA user_version = 9999",
+        "another's": "CREATE TABLE moz_places (url TEXT); PRAGMA user_version = 77",
+    }
+    contents = {"garbage": b"no database at all, but longer than a header of one\n" * 400, "empty": b""}
+    for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
     if kind == "directory":
         path.mkdir()
-    elif kind == "empty":
-        path.touch()
-    elif kind == "garbage":
-        path.write_bytes(b"no database at all, but longer than a header of one\n" * 400)
-    elif kind == "older":
-        with closing(sqlite3.connect(path)) as connection:  # the first migration hasn't run yet
-            connection.execute("PRAGMA journal_mode = WAL")
-    elif kind == "newer":
-        put_empty_database(path)
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA user_version = 9999")
-    elif kind == "another's":
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("CREATE TABLE moz_places (url TEXT)")
-            connection.execute("PRAGMA user_version = 77")
-    elif kind == "truncated":
-        path.write_bytes(empty_database()[:6000])
+    elif kind in contents:
+        path.write_bytes(contents[kind])
     else:
-        raise ValueError(kind)
+        if kind == "newer":
+            put_empty_database(path)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(statements[kind])
 
 
 BAD_DATABASES = ("directory", "empty", "garbage", "older", "newer", "another's")

@@ -70,14 +70,6 @@ def test_each_hidden_point_has_a_reason(client: Client) -> None:
     assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
 
 
-def test_points_of_the_start_come_last(client: Client) -> None:
-    _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT)
-    at_start = [each.point.name for each in found if each.moment == "start"]
-    assert [each.moment for each in found] == sorted((each.moment for each in found), key=["prompt", "start"].index)
-    assert sorted(at_start) == sorted(_names(client.inject(client.start()).context))
-    assert {each.point.name: each.shares for each in found}["oth-003"] == ("drain",)
-
-
 def test_disabled_event_shows_nothing(client: Client) -> None:
     (client.home / ".claude" / "settings.json").write_text(json.dumps({"playbook_on_prompt": False}))
     assert set(_explained(client).values()) == {"playbook_on_prompt is off"}

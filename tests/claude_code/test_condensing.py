@@ -33,7 +33,6 @@ def test_short_text_is_unchanged(kind: str) -> None:
 def test_long_words_keep_both_ends() -> None:
     whole = "word " * (WORDS_LIMIT // 5)
     cut = condense(Part("text", "BEGIN" + "x" * 2 * WORDS_LIMIT + "END"))
-
     assert condense(Part("text", whole)) == whole.strip()
     assert cut.startswith("BEGINx")
     assert cut.endswith("xEND")
@@ -82,7 +81,6 @@ EVIDENCE = [
 @pytest.mark.parametrize("evidence", EVIDENCE)
 def test_evidence_survives_noise(evidence: str) -> None:
     told = condense(Part("result", f"{NOISE}{evidence}\n{NOISE}"))
-
     assert evidence in told
     assert told.startswith("collecting module number 0")
     assert told.endswith("collecting module number 1999 of many")

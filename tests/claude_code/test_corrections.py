@@ -122,7 +122,6 @@ def test_subagents_turns_are_not_the_users(tmp_path: Path) -> None:
     session.run("ls", "no such folder", is_error=True)
     session.user("no, the other folder")
     _denied(session, _REFUSED)
-
     assert _counts(session, tmp_path) == _Counts(prompts=0, calls=2, failed=1, corrections=0)
 
 

@@ -84,18 +84,9 @@ def test_waiting_transcript_is_queued_once(client: Client) -> None:
     client.enqueue()
     client.enqueue(client.compaction())
     assert [row[5] for row in client.rows(_ROW)] == ["SessionEnd:prompt_input_exit"]
-
     client.change("UPDATE jobs SET state = 'done'")
     client.enqueue(client.end("other"))
-
     assert client.rows("SELECT id, state, reason FROM jobs ORDER BY id")[1] == (2, "queued", "SessionEnd:other")
-
-
-def test_missing_transcript_is_logged(client: Client) -> None:
-    client.enqueue(client.subagent_stop(agent_transcript_path=None))
-    (line,) = client.log()
-    assert "named no transcript" in line
-    assert client.rows(_ROW) == []
 
 
 def test_unknown_project_is_logged(client: Client) -> None:
@@ -105,38 +96,16 @@ def test_unknown_project_is_logged(client: Client) -> None:
     assert client.rows(_ROW) == []
 
 
-def test_cwd_is_the_fallback(client: Client) -> None:
-    inside = client.folder / "src"
-    inside.mkdir()
-    (client.folder / ".git").mkdir()
-    client.enqueue(client.end(cwd=str(inside)), CLAUDE_PROJECT_DIR="")
-
-    query = "SELECT p.key FROM jobs AS j JOIN playbooks AS p ON p.id = j.playbook_id"
-    assert client.rows(query) == [(str(client.folder),)]
-
-
 @pytest.mark.parametrize(
-    ("setting", "event"),
-    [
-        ("playbook_update_on_exit", "end"),
-        ("playbook_update_on_clear", "clear"),
-        ("playbook_update_on_subagent_stop", "subagent"),
-    ],
+    ("setting", "event"), [("on_exit", "exit"), ("on_clear", "clear"), ("on_subagent_stop", "SubagentStop")]
 )
 def test_each_setting_excludes_its_event(client: Client, setting: str, event: str) -> None:
-    (client.home / ".claude" / "settings.json").write_text(json.dumps({setting: False}))
-    events = {
-        "end": client.end(), "clear": client.end("clear"), "subagent": client.subagent_stop(),
-        "compaction": client.compaction(),
-    }  # fmt: skip
-
-    queued = set()
-    for name, each in events.items():
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({f"playbook_update_{setting}": False}))
+    for each in (client.end("exit"), client.end("clear"), client.subagent_stop(), client.compaction()):
         client.enqueue(each)
-        queued |= {name for _ in client.rows(_ROW)}
+        is_excluded = event in (each.get("reason"), each["hook_event_name"])
+        assert len(client.rows(_ROW)) == int(not is_excluded)
         client.change("DELETE FROM jobs")
-
-    assert queued == set(events) - {event}
 
 
 @pytest.mark.parametrize(
@@ -160,17 +129,10 @@ def test_nearest_settings_file_wins(client: Client, user: Any, project: Any, loc
 def test_ignored_project_is_not_queued(client: Client) -> None:
     client.add("a point")
     client.change("UPDATE playbooks SET ignored = 1")
-
     client.enqueue()
-
     assert client.rows(_ROW) == []
     assert client.spooled() == []
     assert client.log() == []
-
-
-def test_variable_disables_the_hook(client: Client) -> None:
-    client.enqueue(PLAYBOOK_DISABLE="1")
-    assert client.rows(_ROW) == []
 
 
 def test_two_registrations_queue_once(client: Client) -> None:
@@ -293,7 +255,6 @@ def test_ignored_jobs_leave_the_spool(client: Client) -> None:
     client.add("a point")
     client.change("UPDATE playbooks SET ignored = 1")
     spool.keep({"project": os.path.realpath(client.folder), "transcript_path": "/t"})
-
     assert client.work().spooled == 0
     assert client.spooled() == []
     assert client.rows(_ROW) == []

@@ -182,7 +182,6 @@ def test_guard_leaves_with_its_point(client: Client) -> None:
     for name in ("oth-001", "oth-002"):
         guards.add(str(client.folder), PointGuard(name, PUSH, "ask"))
     client.change("UPDATE key_points SET retired_in = 1 WHERE id = 1")
-
     client.work()
     assert [each.name for each in guards.read(os.path.realpath(client.folder))] == ["oth-002"]
 
@@ -213,13 +212,6 @@ def test_guard_stays_while_its_point_is_unknown(client: Client, why: str) -> Non
     guards.remove_retired(notes.append)
     assert len(guards.read(str(client.folder))) == 1
     assert len(notes) == (why == "another database")
-
-
-def test_shell_lines_of_skills_are_guarded(client: Client) -> None:
-    guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
-    guards.add(str(client.folder), PointGuard("oth-002", "Edit(*.sql)", "deny"))
-    hooks = json.loads((client.folder / ".claude" / "settings.local.json").read_text())["hooks"]
-    assert [group["matcher"] for group in hooks["PreSkillShellCommand"]] == ["Bash"]
 
 
 @pytest.mark.slow

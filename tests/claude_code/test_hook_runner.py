@@ -52,13 +52,8 @@ def _hook_with(hook: str, change: str, folder: Path) -> Path:
 
 def _from_a_shell(command: str, event: object) -> Ended:
     began = time.monotonic()
-    done = subprocess.run(
-        ["/bin/sh", "-c", command],
-        input=json.dumps(event).encode(),
-        capture_output=True,
-        timeout=running.PATIENCE_S,
-        check=False,
-    )
+    payload = json.dumps(event).encode()
+    done = subprocess.run(["/bin/sh", "-c", command], input=payload, capture_output=True, timeout=300, check=False)
     return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
 
@@ -103,9 +98,7 @@ def test_answer_comes_before_a_hanging_log(client: Client, tmp_path: Path, hook:
 def test_log_has_no_secrets(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-user")
     made = _hook_with(hook, _FAILURE, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
-
     assert (done.code, done.out) == (0, _SILENCES[hook])
     (line,) = client.log()
     assert line.endswith(f"{hook}: OSError: https://host/x said: key [masked: environment value]")

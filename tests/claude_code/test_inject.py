@@ -96,7 +96,6 @@ def test_first_registered_scope_answers(client: Client) -> None:
         _register(client, first)
         answering = [scope for scope in scopes if client.inject(scope=scope).has_context]
         assert answering == [scope for scope in scopes if scopes.index(scope) <= scopes.index(first)]
-
     assert client.log() == []
 
 
@@ -133,14 +132,6 @@ def _register(
     return path
 
 
-def test_registered_command_gives_the_answer(client: Client) -> None:
-    command = json.loads(_register(client, "user").read_text())["hooks"]["SessionStart"][0]["hooks"][0]["command"]
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], input=json.dumps(client.start()).encode(), capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, client.inject().out)
-
-
 def test_plugin_start_gives_the_same_answer(client: Client) -> None:
     done = subprocess.run(
         [str(running.HOOKS / "start"), "inject"], input=json.dumps(client.start()).encode(), capture_output=True,
@@ -158,17 +149,6 @@ def test_missing_hook_file_is_no_error(tmp_path: Path, hook: str, said: bytes) -
     start.write_bytes((running.HOOKS / "start").read_bytes())
     done = subprocess.run(["/bin/sh", str(start), hook], input=b"{}", capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
-
-
-def test_plugin_start_prefers_its_interpreter(client: Client) -> None:
-    chosen = client.data / "runtime" / "interpreter"
-    chosen.parent.mkdir()
-    chosen.write_text('#!/bin/sh\nprintf "%s " "$@"\n')
-    chosen.chmod(0o755)
-
-    done = subprocess.run([str(running.HOOKS / "start"), "inject"], capture_output=True, text=True, check=False)
-
-    assert done.stdout == f"-I -S {running.HOOKS}/inject.py plugin "
 
 
 @pytest.mark.parametrize(("value", "answers"), [("1", False), ("0", True), ("", True)])
@@ -273,14 +253,6 @@ def test_bad_database_is_unchanged(client: Client, kind: str) -> None:
     assert {"newer": "bring playbook-db up to date", "older": "playbook db upgrade"}.get(kind, "playbook") in line
 
 
-@pytest.mark.parametrize("url", ["postgresql://u:secret@host/db", "sqlite://", "://", "mysql+x:///{path}"])
-def test_other_database_urls_are_ignored(client: Client, url: str) -> None:
-    before = sorted(os.listdir(client.folder))
-    assert client.inject(PLAYBOOK_DB_URL=url.format(path=client.database)).answer == SILENT
-    assert client.log() == []
-    assert sorted(os.listdir(client.folder)) == before
-
-
 def test_slow_message_costs_no_points(client: Client) -> None:
     change = "inject.choose_line = lambda *_, **__: time.sleep(600)\ninject.DEADLINE_S = 3.0"
     assert "use uv" in client.inject(change=change).context
@@ -328,9 +300,7 @@ def test_pipes_as_files_are_not_waited_for(client: Client, place: str, problem: 
 
 def test_broken_template_is_logged(client: Client) -> None:
     _write_template(client, "no place for points")
-
     done = client.inject()
-
     (line,) = client.log()
     assert "lacks {key_points}" in line
     assert not done.has_context

@@ -239,44 +239,28 @@ def test_created_file_is_removed_again(folder: Path, home: Path, monkeypatch: py
     assert _names(path.parent) == []
 
 
-def test_created_file_with_others_text_stays(folder: Path, home: Path) -> None:
-    path = home / ".claude" / "settings.json"
-    install.install("user", str(folder), now=NOW)
-    path.write_text(path.read_text().replace("{", '{"model": "x",', 1))
-
-    done = install.uninstall("user", str(folder))
-
-    assert done is not None
-    assert not done.removed
-    assert json.loads(path.read_text()) == {"model": "x"}
-
-
 def test_backup_keeps_content_and_mode(folder: Path, settings: Path) -> None:
     settings.write_text('{"a": 1}')
     settings.chmod(0o640)
-
     done = install.install("user", str(folder), now=NOW)
-
     assert done.backup == f"{settings}{STAMP}"
     assert Path(done.backup).read_text() == '{"a": 1}'
     assert (_mode(Path(done.backup)), _mode(settings)) == (0o640, 0o640)
 
 
-@pytest.mark.parametrize("dangling", [False, True])
-def test_symlink_is_followed(dangling: bool, folder: Path, settings: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [None, '{"a": 1}'])
+def test_symlink_is_followed(before: str | None, folder: Path, settings: Path, tmp_path: Path) -> None:
     real = tmp_path / "claude-settings"
     settings.symlink_to(real)
-    if not dangling:
-        real.write_text('{"a": 1}')
+    if before:
+        real.write_text(before)
 
     install.install("user", str(folder), now=NOW)
-    assert settings.is_symlink()
     assert "hooks" in json.loads(real.read_text())
     install.uninstall("user", str(folder))
 
     assert settings.is_symlink()
-    assert real.exists() is not dangling
-    assert dangling or real.read_text() == '{"a": 1}'
+    assert (real.read_text() if real.exists() else None) == before
     assert _names(settings.parent) == ["settings.json"]
 
 
@@ -318,10 +302,8 @@ def test_concurrent_edit_stops_the_install(
 )
 def test_invalid_settings_are_refused(content: bytes, error: str, folder: Path, settings: Path) -> None:
     settings.write_bytes(content)
-
     with pytest.raises(InstallError, match=error) as caught:
         install.install("user", str(folder), now=NOW)
-
     assert "Correct the file, and run the command again" in str(caught.value)
     assert settings.read_bytes() == content
     assert _names(settings.parent) == ["settings.json"]
@@ -349,14 +331,6 @@ def test_failed_write_leaves_no_files(folder: Path, settings: Path, monkeypatch:
     assert _names(settings.parent) == ["settings.json"]
 
 
-def test_write_protected_file_is_refused(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.write_text("{}")
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    with pytest.raises(InstallError, match="write-protected"):
-        install.install("user", str(folder), now=NOW)
-    assert _names(settings.parent) == ["settings.json"]
-
-
 @pytest.mark.slow
 def test_interpreter_is_outside_the_environment(tmp_path: Path) -> None:
     environment = tmp_path / "environment"
@@ -371,31 +345,16 @@ def test_interpreter_is_outside_the_environment(tmp_path: Path) -> None:
     assert not real.startswith(str(environment))
 
 
-def test_shim_is_no_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = install.interpreter()
-    shim = tmp_path / "python"
-    shim.write_text("#!/bin/sh\nexec python\n")
-    shim.chmod(0o755)
-    monkeypatch.setattr(sys, "_base_executable", str(shim))
-    assert install.interpreter() == real
-
-    monkeypatch.setattr(sys, "executable", str(shim))
-    with pytest.raises(InstallError, match="no Python interpreter"):
-        install.interpreter()
-
-
 @pytest.mark.parametrize(("scope", "counts"), [("user", True), ("project", False), ("local", False)])
 def test_only_user_settings_name_programs(home: Path, folder: Path, hooks: Path, scope: str, counts: bool) -> None:
     """A clone may bring the other files."""
     python = folder / "python"
     python.write_text("#!/bin/sh\n")
     python.chmod(0o755)
-    line = registration.command(
-        "inject", scope=scope, python=str(python), hooks_folder=str(hooks), worker_python=str(python)
-    )
+    programs = {"python": str(python), "hooks_folder": str(hooks), "worker_python": str(python)}
+    entry = {"type": "command", "command": registration.command("inject", scope=scope, **programs)}
     path = Path(registration.settings_file(scope, str(folder)))
     path.parent.mkdir(exist_ok=True)
-    entry = {"type": "command", "command": line}
     path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [entry]}]}}))
 
     found = install.programs(str(folder))

@@ -80,10 +80,8 @@ def test_other_hosts_leave_no_trace(client: Client) -> None:
 @pytest.mark.parametrize("host", other_hosts.VARIABLES)
 def test_claude_code_works_inside_another_agent(client: Client, host: str) -> None:
     variables = {**other_hosts.VARIABLES[host], "CLAUDE_PROJECT_DIR": str(client.folder)}
-
     assert "the gearbox needs oil" in client.inject(**variables).context
     assert client.remind(client.subagent_start(session_id="s-2"), **variables).has_context
     client.enqueue(**variables)
-
     assert client.rows("SELECT count(*) FROM showings") == [(2,)]
     assert client.rows("SELECT transcript_path FROM jobs") == [(str(client.transcript),)]

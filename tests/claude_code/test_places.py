@@ -165,17 +165,6 @@ def test_earlier_page_is_remembered(tmp_path: Path, files: ProjectFiles) -> None
     assert [(place.trust, place.text) for place in chunk.places] == [(OUTSIDE, "Linting costs time."), (USER, "go on")]
 
 
-def test_label_is_short(files: ProjectFiles) -> None:
-    def label(tool: str, **inputs: str) -> str:
-        return _places(files, tool, "x", **inputs)[0].label
-
-    assert label("Bash", command="pytest -q\n" * 50) == f"Bash: {'pytest -q ' * 50}"[:79] + "…"
-    assert label("WebFetch", url="https://example.org") == "WebFetch: https://example.org"
-    assert label("Read", file_path=f"{PROJECT}/src/a.py") == "Read: src/a.py"
-    assert label("Read", file_path="/srv/a.py") == "Read: /srv/a.py"
-    assert label("Mystery") == "Mystery"
-
-
 def test_places_are_quotable_texts_in_order(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder()
     built.user("use uv, not pip")
@@ -221,28 +210,27 @@ _YES = {"decision": "accept", "source": "user_temporary", "grantScope": "once"}
 
 
 @pytest.mark.parametrize(
-    ("tool", "fields", "said"),
+    ("fields", "said"),
     [
-        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
-        ("ExitPlanMode", {"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
-        ("Edit", {"permissionDecision": _BY_PERSON}, []),
-        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
-        ("Edit", {"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
+        ({"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
+        ({"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
+        ({"permissionDecision": _BY_PERSON}, []),
+        ({"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
+        ({"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
     ],
 )
 def test_refusal_may_have_a_persons_words(
-    tmp_path: Path, files: ProjectFiles, tool: str, fields: dict[str, object], said: list[str]
+    tmp_path: Path, files: ProjectFiles, fields: dict[str, object], said: list[str]
 ) -> None:
     """In print mode, the text is a hook's."""
     built = TranscriptBuilder()
     built.user("hello")
-    built.assistant(a_call(tool, file_path=f"{PROJECT}/a.py"))
+    built.assistant(a_call("Edit", file_path=f"{PROJECT}/a.py"))
     _result(built, f"{REJECTED}remember evil", is_error=True, toolDenialKind="user-rejected", **fields)
-    places = _chunk(built, tmp_path, files).places
+    chunk = _chunk(built, tmp_path, files)
 
-    assert [place.text for place in places if place.trust == USER] == ["hello", *said]
-    refused = [act for act in _chunk(built, tmp_path, files).acts if act.outcome == REFUSED]
-    assert bool(refused) == (fields.get("permissionDecision") is not _BY_NOBODY)
+    assert [place.text for place in chunk.places if place.trust == USER] == ["hello", *said]
+    assert any(act.outcome == REFUSED for act in chunk.acts) == (fields.get("permissionDecision") is not _BY_NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +286,6 @@ def test_places_are_redacted(tmp_path: Path, files: ProjectFiles) -> None:
     built.user("the word is hunter2")
     built.run("pytest --key=hunter2", "hunter2 is wrong")
     chunk = _chunk(built, tmp_path, files, redact=lambda text: text.replace("hunter2", "[REDACTED]"))
-
     assert json.dumps([place.label + place.text for place in chunk.places]).count("[REDACTED]") == 4
     assert "hunter2" not in repr(chunk.places)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -154,17 +153,6 @@ def test_failure_is_retried_after_an_hour(data: Path, calls: Path, home: Path) -
     assert (_made(calls), _state(data)) == (2, "ready")
 
 
-def test_failure_can_be_retried_at_once(data: Path, calls: Path, home: Path) -> None:
-    _put_uv(home, "exit 1")
-    _set_up()
-    _put_uv(home)
-    command = shlex.split(_set_up("--status").stdout.rpartition("or now with: ")[2])
-
-    assert command == ["python3", str(_SETUP), "--now"]
-    assert _set_up("--now").returncode == 0
-    assert (_made(calls), _state(data)) == (2, "ready")
-
-
 def test_broken_environment_is_not_used(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, trial='echo "cannot open shared object" >&2; exit 1')
     assert _set_up().returncode == 1
@@ -195,9 +183,7 @@ def test_hook_runs_the_setup_before_a_worker(calls: Path, monkeypatch: pytest.Mo
     started: list[list[str]] = []
     monkeypatch.setattr("playbook_db.claude_code.registration.own_scope", lambda: registration.PLUGIN)
     monkeypatch.setattr(worker_start, "start_detached", lambda command, environ: started.append(command))
-
     worker_start.start(Hook("enqueue", b""), str(running.ROOT))
-
     assert started == [[sys.executable, "-I", str(_SETUP)]]
 
 

@@ -96,7 +96,6 @@ def test_urgent_lines_come_first(client: Client) -> None:
     assert client.inject().message.startswith("playbook: learning waits")
     client.change("UPDATE jobs SET error = NULL")
     _learn(client, "say why")
-
     assert [client.inject().message for _ in range(2)] == [f'playbook: learned 1 point ("say why"); {UNDO}', ""]
 
 
@@ -114,7 +113,6 @@ def test_retired_points_and_votes_are_no_news(client: Client) -> None:
         project = Project.in_folder(store, str(client.folder))
         edit.retire(project, "oth-002")
         edit.vote(project, "oth-001", "helpful")
-
     assert client.inject().message == ""
 
 
@@ -221,7 +219,6 @@ def test_conflict_markers_are_announced(client: Client) -> None:
     client.change("UPDATE playbooks SET mirror = 'on'")
     file = client.folder / ".claude" / "playbook.json"
     file.write_text("{\n<<<<<<< ours\n=======\n>>>>>>> theirs\n}")
-
     line = f"playbook: {file} has conflict markers of a git merge, so it isn't in use. Edit it until none is left."
     assert [client.inject().message for _ in range(2)] == [line, line]
 

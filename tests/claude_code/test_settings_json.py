@@ -120,7 +120,6 @@ def test_uninstall_removes_hooks_everywhere() -> None:
         f'{{"hooks": {{"Old": [{{"hooks": [{OURS}]}}], "Stop": [{{"hooks": [{OURS}, {THEIRS}]}}, {{"hooks": []}}],'
         f' "Empty": [], "Odd": {OURS}}}}}'
     )
-
     expected = f'{{"hooks": {{"Stop": [{{"hooks": [{THEIRS}]}}, {{"hooks": []}}], "Empty": [], "Odd": {OURS}}}}}'
     assert without_hooks(text) == expected
 

@@ -1,9 +1,7 @@
 """What sessions were shown is on record once, whoever writes to the database meanwhile."""
 
 import os
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +64,7 @@ def test_busy_database_uses_the_spool(client: Client) -> None:
 @pytest.mark.nightly
 def test_parallel_starts_lose_no_showing(client: Client) -> None:
     sessions = sorted(f"session-{number:02d}" for number in range(32))
-
     assert _start_all(client, sessions) == sessions
-
     client.work()
     assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in sessions]
     assert client.rows("SELECT sessions FROM showing_counts") == [(32,), (32,)]
@@ -98,23 +94,6 @@ def test_deadline_uses_the_spool(client: Client) -> None:
     assert (done.code, done.err, done.names) == (0, b"", ["oth-001", "oth-002"])
     assert [each["points"] for each in client.spooled()] == [[1, 2]]
     assert ["waits in" in line for line in client.log()] == [True]
-
-
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_readonly_database_uses_the_spool(client: Client) -> None:
-    with closing(sqlite3.connect(client.database)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    client.database.chmod(0o400)
-
-    done = client.inject(before=running.without_roots_powers)
-
-    assert done.has_context
-    assert [each["session_id"] for each in client.spooled()] == [SESSION]
-    (line,) = client.log()
-    assert "the record of the shown points waits in" in line
-    client.database.chmod(0o600)
-    client.work()
-    assert len(client.rows(_SHOWN)) == 1
 
 
 @pytest.mark.nightly(after=3)

@@ -87,16 +87,12 @@ def test_end_closes_the_record(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("switch", "event", "left"),
-    [
-        ("playbook_update_on_exit", "exit", []),
-        ("playbook_update_on_clear", "clear", []),
-        ("playbook_update_on_subagent_stop", "subagent", [STARTED]),
-    ],
+    ("setting", "event", "left"), [("on_exit", "exit", []), ("on_subagent_stop", "subagent", [STARTED])]
 )
-def test_excluded_end_removes_the_record(client: Client, switch: str, event: str, left: list[str]) -> None:
+def test_excluded_end_removes_the_record(client: Client, setting: str, event: str, left: list[str]) -> None:
+    """A subagent's end doesn't concern the session's record."""
     client.inject()
-    (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({f"playbook_update_{setting}": False}))
     client.enqueue(client.subagent_stop() if event == "subagent" else client.end(event))
     assert _kept(client) == left
     assert client.rows("SELECT * FROM jobs") == []

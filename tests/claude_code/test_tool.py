@@ -122,7 +122,6 @@ def test_file_shows_points_about_its_definitions(client: Client) -> None:
         "check the drain queue", "src/api/other.py: drain it", "`check` what you write", "lib/work.py keeps its lock",
     )  # fmt: skip
     _write(client, "lib/work.py", "class RetryPolicy:\n    def drain_queue(self):\n        def check(): ...\n")
-
     assert _shown(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
 
 
@@ -261,6 +260,5 @@ def test_worker_removes_old_session_files(client: Client) -> None:
         assert touched.is_first(session, "/a")
     touched.forget("another")
     os.utime(Path(settings.touched_dir(), "old"), (0, 0))
-
     assert worker.run(f"sqlite:///{client.database}") is not None
     assert os.listdir(settings.touched_dir()) == [SESSION]

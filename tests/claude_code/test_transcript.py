@@ -249,13 +249,6 @@ def test_untyped_text_is_not_the_users(path: Path, add: Any) -> None:
     assert not any(part.user_text for part in parts)
 
 
-def test_message_after_a_command_is_the_users(path: Path) -> None:
-    built = TranscriptBuilder()
-    AS_OTHERS["the text of a slash command"](built)
-    built.user_blocks({"type": "text", "text": "use uv"})
-    assert [part.user_text for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
-
-
 # --- lines and offsets ---
 
 
@@ -279,7 +272,6 @@ def test_broken_line_spoils_no_other(path: Path, line: str) -> None:
     built.user("before")
     built.raw(line)
     built.user("after")
-
     assert [line.is_broken for line in read_lines(built.write(path))] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
 

@@ -56,9 +56,7 @@ def test_own_points_follow_the_projects(client: Client) -> None:
 def test_new_project_shows_own_points(client: Client, tmp_path: Path) -> None:
     _add_own(client, "answer briefly")
     (tmp_path / "new").mkdir()
-
     told = client.inject(client.start(cwd=str(tmp_path / "new")), CLAUDE_PROJECT_DIR=str(tmp_path / "new")).context
-
     assert f"\n\n{HEADER}\n[upref-001] helpful=0 harmful=0 :: answer briefly\n\n" in told
     assert "use uv" not in told
     assert _shown(client) == [("user", "[1]", 0, 1)]

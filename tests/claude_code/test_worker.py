@@ -1,10 +1,7 @@
 """The worker: what waits is done once, by one, and what goes wrong is told in its log."""
 
 import errno
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -54,11 +51,9 @@ def test_jobs_are_queued_oldest_first(client: Client) -> None:
 
 def test_second_worker_leaves(client: Client) -> None:
     spool.keep(_job(client.folder))
-
     with FileLock(settings.worker_lock(), mode=0o600):
         assert worker.run(settings.database_url()) is None
         assert worker.is_at_work()
-
     assert not worker.is_at_work()
     assert len(spool.waiting()) == 1
 
@@ -131,27 +126,6 @@ def test_bad_database_is_logged_and_unchanged(client: Client, kind: str) -> None
 
 
 @pytest.mark.slow
-def test_pipes_in_the_spool_are_skipped(client: Client) -> None:
-    spool.keep(_job(client.folder, str(client.home / "session.jsonl")))
-    os.mkfifo(Path(settings.spool_dir(), "1.json"))
-    Path(settings.spool_dir(), "2.json").mkdir()
-    command = [sys.executable, "-m", "playbook_db.claude_code.worker"]
-
-    done = subprocess.run(command, cwd=client.folder, timeout=running.PATIENCE_S, check=False)
-
-    assert done.returncode == 0
-    assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "session.jsonl"), "done")]
-    assert any("1.json" in line and "not a plain file" in line for line in _log())
-
-
-def test_variable_disables_the_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    spool.keep(_job(client.folder))
-    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
-    worker.main()
-    assert len(spool.waiting()) == 1
-
-
-@pytest.mark.slow
 def test_worker_empties_the_wal(client: Client) -> None:
     client.enqueue()
     assert client.database.with_name("playbook.db-wal").stat().st_size
@@ -199,9 +173,7 @@ def test_missing_database_is_not_recreated(client: Client) -> None:
 def test_failed_backup_is_only_logged(client: Client) -> None:
     (client.data / "backups").write_text("a file in its place")
     spool.keep(_job(client.folder))
-
     assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
-
     (line,) = _log()
     assert "no backup was made: " in line
     assert str(client.data / "backups") in line

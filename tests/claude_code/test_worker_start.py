@@ -47,15 +47,10 @@ print(os.getpid(), os.getsid(0))
 
 
 def _start(*command: str, **variables: str) -> tuple[int, int]:
-    """Start *command* from another process; that one's number, and its session's."""
-    done = subprocess.run(
-        [running.PYTHON, "-I", "-S", "-c", _STARTER, str(running.ROOT), *command],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=running.PATIENCE_S,
-        check=True,
-    )
+    """Start *command* from another process; return that process and its session."""
+    starter = [running.PYTHON, "-I", "-S", "-c", _STARTER, str(running.ROOT), *command]
+    environ = {**os.environ, **variables}
+    done = subprocess.run(starter, env=environ, capture_output=True, text=True, timeout=running.PATIENCE_S, check=True)
     number, session = done.stdout.split()
     return int(number), int(session)
 
@@ -97,9 +92,7 @@ def test_session_variables_are_removed(tmp_path: Path) -> None:
 def test_starter_does_not_wait(tmp_path: Path) -> None:
     gate, passed = tmp_path / "gate", tmp_path / "passed"
     os.mkfifo(gate)
-
     _start("/bin/sh", "-c", 'read _ <"$1" && : >"$2"', "sh", str(gate), str(passed))
-
     assert not passed.exists()
     gate.write_text("go\n")
     assert running.appears(passed)

@@ -48,9 +48,7 @@ def client() -> Client:
 def tmux() -> None:
     """For tests that need a terminal."""
     if shutil.which("tmux") is None:
-        pytest.skip(
-            "tmux is missing, which gives the client a terminal; install it (apt install tmux, brew install tmux)"
-        )
+        pytest.skip("tmux is missing, which gives the client a terminal: apt install tmux, or brew install tmux")
 
 
 @pytest.fixture

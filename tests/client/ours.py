@@ -48,11 +48,7 @@ def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[s
     made = {}
     for event, (hook, timeout_s) in registration.EVENTS.items():
         command = registration.command(
-            hook,
-            scope="user",
-            python=python,
-            hooks_folder=str(REPOSITORY / "hooks"),
-            worker_python=worker_python,
+            hook, scope="user", python=python, hooks_folder=str(REPOSITORY / "hooks"), worker_python=worker_python
         )
         matcher = {"matcher": registration.MATCHERS[event]} if event in registration.MATCHERS else {}
         made[event] = [{**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
@@ -97,7 +93,7 @@ def bring(world: World, **variables: str) -> None:
 
 
 def ask_playbook(world: World, *arguments: str, given: str = "") -> str:
-    """What `playbook ARGUMENT ...` says in a terminal of the user's own in the project, *given* what he types."""
+    """The output of `playbook ARGUMENT ...` in a terminal of the user's own; *given* is its input."""
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY), **world.variables}
     command = [sys.executable, "-P", "-m", "playbook_db", *arguments]
     done = subprocess.run(
@@ -119,12 +115,12 @@ def jobs(world: World) -> list[Job]:
 
 
 def injected_sources(world: World) -> list[str]:
-    """How each session that was told something had begun, oldest first."""
+    """The source of each showing, oldest first."""
     return [row[0] for row in _rows(world, "SELECT source FROM showings ORDER BY time")]
 
 
 def shown_events(world: World) -> list[str]:
-    """The event by which each showing came about, oldest first."""
+    """The event of each showing, oldest first."""
     return [row[0] for row in _rows(world, "SELECT event FROM showings ORDER BY time")]
 
 
@@ -146,9 +142,8 @@ def log(world: World) -> str:
 
 def times_told(request: Request, text: str) -> int:
     """How many entries of a playbook in *request* say *text*."""
-    return len(
-        re.findall(rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$", request.said, re.MULTILINE)
-    )
+    entry = rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$"
+    return len(re.findall(entry, request.said, re.MULTILINE))
 
 
 def _rows(world: World, query: str) -> list[Any]:

@@ -16,8 +16,7 @@ __all__ = ["arguments", "client"]  # fixtures
 
 
 @pytest.mark.smoke
-def test_what_fits_a_file_reaches_the_model_before_it_changes_it(world: World, arguments: tuple[str, ...]) -> None:
-    """With the result of the first read; the edit that follows brings nothing."""
+def test_model_sees_points_before_it_edits(world: World, arguments: tuple[str, ...]) -> None:
     begin(world, arguments, permissions={"defaultMode": "acceptEdits", "allow": ["Read", "Edit"]})
     file = world.project / "billing" / "invoice.py"
     file.parent.mkdir()
@@ -38,8 +37,7 @@ def test_what_fits_a_file_reaches_the_model_before_it_changes_it(world: World, a
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit"]
 
 
-def test_a_later_call_on_a_file_starts_no_python(world: World) -> None:
-    """The client writes its events so that the shell can read them."""
+def test_later_calls_start_no_python(world: World) -> None:
     begin(world, ("registered below",))
     starts = world.home / "starts"
     python = world.home / "python3"
@@ -56,8 +54,7 @@ def test_a_later_call_on_a_file_starts_no_python(world: World) -> None:
     assert len(starts.read_text().splitlines()) <= 2  # the first two ran at once
 
 
-def test_what_fits_a_task_is_in_the_subagent_s_first_request(world: World, arguments: tuple[str, ...]) -> None:
-    """Once, in the task itself, which the session's own history keeps as it was."""
+def test_subagent_sees_points_that_fit_its_task(world: World, arguments: tuple[str, ...]) -> None:
     begin(world, arguments)
     task = {"description": "d", "prompt": PROMPT, "subagent_type": "general-purpose"}
     with MessagesApi(Rule(Answer(tools=(ToolCall("Agent", task),)), said="please", when=is_turn, times=1)) as api:

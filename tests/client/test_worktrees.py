@@ -26,14 +26,11 @@ def _is_curator(request: Request) -> bool:
 @pytest.mark.usefixtures("tmux")
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 @pytest.mark.parametrize("is_print", [True, False])
-def test_a_session_in_a_worktree_teaches_its_repository(home: Path, folder: Path, version: str, is_print: bool) -> None:
-    """The second session, again in a worktree, begins with what the first one taught."""
+def test_worktree_session_teaches_its_repository(home: Path, folder: Path, version: str, is_print: bool) -> None:
     reflector, curator = answers(reflection(), curation(ADD))
     learning = (reflector, Rule(curator.answer, when=_is_curator))
     for command in (["init", "-q"], ["commit", "-qm", "first", "--allow-empty"]):
-        subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", *command], cwd=folder, check=True
-        )
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *command], cwd=folder, check=True)
     with MessagesApi(*learning, SUMMARY) as api:
         fresh_home(home, folder)
         variables = {"ANTHROPIC_API_KEY": FAKE_KEY, "ANTHROPIC_BASE_URL": api.url}
