@@ -1,4 +1,4 @@
-"""Running the hooks as Claude Code does: the files themselves, each in a process of its own, under any Python here."""
+"""Run hooks as Claude Code does: each file in its own process, under any Python of this machine."""
 
 import functools
 import json
@@ -128,8 +128,9 @@ SILENT = (0, b"{}\n", b"")
 
 @dataclass(frozen=True)
 class Client:
-    """Claude Code in a project's folder, with a database, and a program in the place of the worker's Python that only
-    notes that it was started. Where it `is_patient`, hooks have all the time that a busy machine takes."""
+    """Claude Code in a project's folder, with a database, and a program that replaces the worker and notes its start.
+
+    If it `is_patient`, hooks have no deadline."""
 
     folder: Path
     database: Path
@@ -143,7 +144,7 @@ class Client:
 
     @property
     def worker(self) -> Path:
-        """The program that stands for the worker's Python."""
+        """The program that replaces the worker's Python."""
         return self.home / "worker"
 
     @property
@@ -334,8 +335,21 @@ def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
     return client
 
 
+def client_fixture(*texts: str, is_patient: bool = True) -> Any:
+    """A fixture: the client in the project's folder, whose playbook has a point for each of *texts*."""
+
+    @pytest.fixture(name="client")
+    def made(folder: Path, home: Path) -> Client:
+        client = a_client(folder, home, is_patient=is_patient)
+        if texts:
+            (client.fill if len(texts) > 3 else client.add)(*texts)
+        return client
+
+    return made
+
+
 def write_worker(client: Client) -> None:
-    """Write the program that stands for the worker's Python."""
+    """Write the program that replaces the worker's Python."""
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
     client.worker.chmod(0o755)
 

@@ -1,4 +1,4 @@
-"""Why a point comes with a prompt or a file, or doesn't: as the hooks show it."""
+"""The explanation of why a point was shown with a prompt or a file, or was not."""
 
 import json
 from pathlib import Path
@@ -59,15 +59,15 @@ def test_explanation_equals_the_hooks_output(client: Client) -> None:
 
 
 def test_each_hidden_point_has_a_reason(client: Client) -> None:
-    told = _explained(client, "src/work.py")
+    reasons = _explained(client, "src/work.py")
 
-    assert told["prompt", "oth-001"] == told["file", "oth-001"]
-    assert told["prompt", "oth-001"].startswith("shown with the prompt: score ")
-    assert told["file", "oth-005"].startswith("shown with the file")
-    assert told["file", "oth-006"] == "rests"
-    assert told["prompt", "oth-007"] == "no space"
-    assert told["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
-    assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
+    assert reasons["prompt", "oth-001"] == reasons["file", "oth-001"]
+    assert reasons["prompt", "oth-001"].startswith("shown with the prompt: score ")
+    assert reasons["file", "oth-005"].startswith("shown with the file")
+    assert reasons["file", "oth-006"] == "rests"
+    assert reasons["prompt", "oth-007"] == "no space"
+    assert reasons["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
+    assert reasons["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
 
 
 def test_disabled_event_shows_nothing(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""A transcript in chunks that fit before a model."""
+"""A transcript is cut into chunks that a model can read."""
 
 import json
 import re
@@ -196,23 +196,6 @@ def test_no_text_can_fake_a_heading(path: Path) -> None:
     assert "## Usage" in chunk.text
 
 
-@pytest.mark.parametrize("max_chars", [SMALLEST, 3_000, 20_000])
-def test_grown_file_gives_the_same_chunks(path: Path, max_chars: int) -> None:
-    """All but the last chunk are equal."""
-    built = a_session(9)
-    built.write(path)
-    before = chunks(path, max_chars)
-    built.user("one more")
-    built.assistant("y" * 500)
-    built.write(path)
-    after = chunks(path, max_chars)
-
-    assert after[: len(before) - 1] == before[:-1]
-    assert chunks(path, max_chars) == after
-    for index, chunk in enumerate(after):
-        assert chunks(path, max_chars, chunk.start) == after[index:]
-
-
 @pytest.mark.parametrize("step", [1, 7, 30])
 def test_continued_reader_gives_the_same_chunks(path: Path, step: int) -> None:
     built = a_session(4)
@@ -226,7 +209,7 @@ def test_continued_reader_gives_the_same_chunks(path: Path, step: int) -> None:
         assert reader.end == path.stat().st_size
 
 
-# --- whatever stands there ---
+# --- any file ---
 
 words = st.text(st.characters(exclude_categories=[]), max_size=60).map(lambda text: text * 30)
 blocks = st.one_of(

@@ -1,4 +1,4 @@
-"""What a reader gets of what was said and done."""
+"""Long parts of a transcript are shortened, and errors are kept."""
 
 import json
 
@@ -52,11 +52,11 @@ def test_call_has_no_nul() -> None:
 
 
 def test_short_values_of_an_input_stay_whole() -> None:
-    told = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
-    assert "file_path=/home/dev/project/a.py" in told
-    assert "characters left out" in told
-    assert len(told) <= CALL_LIMIT
-    assert "\n" not in told
+    short = condense(a_call("Write", {"content": "line\n" * 5_000, "file_path": "/home/dev/project/a.py"}))
+    assert "file_path=/home/dev/project/a.py" in short
+    assert "characters left out" in short
+    assert len(short) <= CALL_LIMIT
+    assert "\n" not in short
 
 
 def test_terminal_colors_are_removed() -> None:
@@ -80,12 +80,12 @@ EVIDENCE = [
 
 @pytest.mark.parametrize("evidence", EVIDENCE)
 def test_evidence_survives_noise(evidence: str) -> None:
-    told = condense(Part("result", f"{NOISE}{evidence}\n{NOISE}"))
-    assert evidence in told
-    assert told.startswith("collecting module number 0")
-    assert told.endswith("collecting module number 1999 of many")
-    assert told.count("characters left out") == 2
-    assert len(told) <= RESULT_LIMIT
+    short = condense(Part("result", f"{NOISE}{evidence}\n{NOISE}"))
+    assert evidence in short
+    assert short.startswith("collecting module number 0")
+    assert short.endswith("collecting module number 1999 of many")
+    assert short.count("characters left out") == 2
+    assert len(short) <= RESULT_LIMIT
 
 
 def test_rare_error_survives_frequent_ones() -> None:
@@ -95,9 +95,9 @@ def test_rare_error_survives_frequent_ones() -> None:
         for index in range(3_000)
     )
     failure = "tests/test_price.py:14: AssertionError: total is off\n"
-    told = condense(Part("result", f"{storm}{failure}{storm}"))
+    short = condense(Part("result", f"{storm}{failure}{storm}"))
 
-    assert failure in told
+    assert failure in short
 
 
 def test_lines_around_an_error_are_kept() -> None:
@@ -105,16 +105,16 @@ def test_lines_around_an_error_are_kept() -> None:
         "/home/dev/shop/cart.js\n  1:2  warning  Unexpected console\n  3:4  error  'x' is not defined\n"
         "    Expected: 3\n    Received: 4\n      at cart.js:3:4\n"
     )
-    told = condense(Part("result", f"{NOISE}{failure}{NOISE}"))
+    short = condense(Part("result", f"{NOISE}{failure}{NOISE}"))
 
     for line in failure.splitlines():
-        assert line in told or "warning" in line
+        assert line in short or "warning" in line
 
 
 def test_progress_bar_hides_no_error() -> None:
     bar = "".join(f"{index}% done\r" for index in range(1_000))
-    told = condense(Part("result", f"{bar}error: no space left\r{bar}"))
-    assert "\nerror: no space left\n" in told
+    short = condense(Part("result", f"{bar}error: no space left\r{bar}"))
+    assert "\nerror: no space left\n" in short
 
 
 def test_errors_may_be_longer() -> None:
@@ -125,22 +125,22 @@ def test_errors_may_be_longer() -> None:
 
 def test_first_and_last_errors_stay() -> None:
     errors = "".join(f"Error: number {index}\n" for index in range(1_000))
-    told = condense(Part("result", f"{NOISE}{errors}{NOISE}"))
-    assert "Error: number 0\n" in told
-    assert "Error: number 999\n" in told
-    assert "Error: number 500\n" not in told
+    short = condense(Part("result", f"{NOISE}{errors}{NOISE}"))
+    assert "Error: number 0\n" in short
+    assert "Error: number 999\n" in short
+    assert "Error: number 500\n" not in short
 
 
 def test_error_in_a_long_line_is_found() -> None:
-    told = condense(Part("result", "x;" * 50_000 + " TypeError: undefined is no function " + "y;" * 50_000))
-    assert "TypeError: undefined is no function" in told
-    assert len(told) <= RESULT_LIMIT
+    short = condense(Part("result", "x;" * 50_000 + " TypeError: undefined is no function " + "y;" * 50_000))
+    assert "TypeError: undefined is no function" in short
+    assert len(short) <= RESULT_LIMIT
 
 
 def test_left_out_characters_add_up() -> None:
     text = f"{NOISE}Exit code 1\n{NOISE}3 failed\n{NOISE}".strip()
-    told = condense(Part("result", text))
-    kept = told.split("\n[... ")
+    short = condense(Part("result", text))
+    kept = short.split("\n[... ")
     left_out = [int(gap.split(" ", 1)[0]) for gap in kept[1:]]
     pieces = [kept[0], *(gap.split("...]\n", 1)[1] for gap in kept[1:])]
 
@@ -150,9 +150,9 @@ def test_left_out_characters_add_up() -> None:
 
 @given(part=parts, limit=st.integers(0, 4_000))
 def test_limit_is_kept(part: Part, limit: int) -> None:
-    told = condense(part, limit)
-    assert len(told) <= limit
-    assert told == condense(part, limit)
+    short = condense(part, limit)
+    assert len(short) <= limit
+    assert short == condense(part, limit)
 
 
 @given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))

@@ -1,4 +1,4 @@
-"""What is counted of a session, and which turns correct it, from transcripts as Claude Code writes them."""
+"""The counts of a session, and the turns that correct it."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

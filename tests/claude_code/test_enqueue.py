@@ -1,4 +1,4 @@
-"""The hook that queues, run as Claude Code runs it: the job is kept once, somewhere, and the session never notices."""
+"""The hook that queues a session: it keeps each job once, and never disturbs the session."""
 
 import json
 import os
@@ -16,11 +16,7 @@ pytestmark = pytest.mark.slow  # starts processes
 
 _ROW = "SELECT kind, session_id, transcript_path, parent_path, agent_id, reason, state, attempts FROM jobs"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder; the database knows no project yet."""
-    return running.a_client(folder, home)
+client = running.client_fixture(is_patient=False)
 
 
 def test_session_end_is_queued(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""What Claude Code tells a hook, however odd it is; and which project an event belongs to."""
+"""Events of Claude Code, however odd, and their projects."""
 
 import json
 import os
@@ -48,10 +48,10 @@ def test_only_json_objects_are_events(value: Any) -> None:
 
     assert (event is not None) is isinstance(value, dict)
     for name in FIELDS if event else ():
-        told = value.get(name)
-        assert getattr(event, name) == (told.replace("\0", "?") if isinstance(told, str) and told.isprintable() else
+        sent = value.get(name)
+        assert getattr(event, name) == (sent.replace("\0", "?") if isinstance(sent, str) and sent.isprintable() else
                                         getattr(event, name))  # fmt: skip
-        assert isinstance(getattr(event, name), str) is isinstance(told, str)
+        assert isinstance(getattr(event, name), str) is isinstance(sent, str)
 
 
 @given(st.text(st.characters() | st.sampled_from("\ud800\udfff\0💥"), max_size=20))

@@ -1,4 +1,4 @@
-"""What is around both hooks: whatever hangs, the session has its answer in time, and exit code 0."""
+"""The frame of all hooks: whatever hangs, the answer comes in time, with exit code 0."""
 
 import json
 import os
@@ -20,8 +20,7 @@ pytestmark = pytest.mark.slow  # starts processes
 _DEADLINES_S = {"inject": inject.DEADLINE_S, "enqueue": enqueue.DEADLINE_S}
 _LAST_S = {hook: deadline_s + hook_runner._GRACE_S for hook, deadline_s in _DEADLINES_S.items()}
 _SILENCES = {"inject": showing.SILENCE, "enqueue": b""}
-# Both keep a thread from getting on: a disk that is away, whoever opens a file of ours there, and a function in C that
-# lets no other thread run.
+# A thread can be blocked by a disk that doesn't answer, and by a function in C that lets no other thread run.
 _HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
 _FAILURE = """def fail(_):
     raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
@@ -31,13 +30,7 @@ _NO_THREAD = "{hook}.sqlite_open.connect = lambda *_, **__: sum(range(10**12))\n
 
 hooks = pytest.mark.parametrize("hook", ["inject", "enqueue"])
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has a point."""
-    made = running.a_client(folder, home)
-    made.add("use uv for everything")
-    return made
+client = running.client_fixture("use uv for everything", is_patient=False)
 
 
 def _hook_with(hook: str, change: str, folder: Path) -> Path:

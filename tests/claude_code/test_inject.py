@@ -1,4 +1,4 @@
-"""The hook of SessionStart, run as Claude Code runs it: the right answer in time, or none, and exit code 0 always."""
+"""The hook of a session's start: the right answer in time, or none, and always exit code 0."""
 
 import ast
 import contextlib
@@ -26,13 +26,7 @@ from tests.claude_code.running import BAD_DATABASES, SILENT, Client
 
 pytestmark = pytest.mark.slow  # starts processes
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder,."""
-    made = running.a_client(folder, home)
-    made.add("use uv for everything", 'say „why“ 💡 in a comment \\ not "what"')
-    return made
+client = running.client_fixture("use uv for everything", 'say „why“ 💡 in a comment \\ not "what"', is_patient=False)
 
 
 def test_context_is_one_json_object(client: Client) -> None:
@@ -182,12 +176,6 @@ def test_shown_points_are_recorded(client: Client) -> None:
     assert datetime.now(UTC) - datetime.fromisoformat(time_) < timedelta(days=1)
 
 
-def test_session_without_id_is_not_recorded(client: Client) -> None:
-    """`playbook doctor` runs the hook in this way."""
-    assert b"use uv" in client.inject(client.start(session_id=None)).out
-    assert client.rows("SELECT count(*) FROM showings") == [(0,)]
-
-
 @pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_writer_delays_no_session(client: Client, how: str) -> None:
     alone_s = min(client.inject(client.start(session_id=None)).took_s for _ in range(3))
@@ -197,7 +185,7 @@ def test_writer_delays_no_session(client: Client, how: str) -> None:
     assert b"use uv" in done.out
     assert min(each.took_s for each in (done, *more)) < alone_s + inject.DEADLINE_S  # which a wait would add
     assert client.rows("SELECT count(*) FROM showings") == [(0,)]
-    # A hook whose deadline comes while it writes into the spool writes there twice: the worker takes in one of both.
+    # A hook may write twice into the spool at its deadline; the worker records one of both.
     assert len({each["time"] for each in client.spooled()}) == 3
     assert not any("locked" in line for line in client.log())
 
@@ -425,3 +413,20 @@ def test_every_start_shows_the_same_bytes(client: Client, folder: Path) -> None:
     assert rendered.count("verify first") == 1
     assert "[oth-001] helpful=0 harmful=0 :: use uv for everything (last confirmed 2024-03; verify first)\n" in rendered
     assert {points for (points,) in client.rows("SELECT points FROM showings")} == {"[2,1]"}
+
+
+_OWN_HEADER = "## USER PREFERENCES (the user's own, in every project)"
+
+
+def test_own_points_follow_the_projects(client: Client) -> None:
+    before, last, after = client.inject().context.partition(' in a comment \\ not "what"')
+    with open_store(f"sqlite:///{client.database}") as store:
+        edit.add(Project.of_user(store), "answer briefly", section="pref")
+
+    context = client.inject(client.start("clear")).context
+
+    own = f"\n\n{_OWN_HEADER}\n[upref-001] helpful=0 harmful=0 :: answer briefly"
+    assert context == f"{before}{last}{own}{after}"
+    assert client.inject(CLAUDE_PROJECT_DIR=str(client.home)).names == ["upref-001"]
+    query = "SELECT p.kind, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id ORDER BY p.kind"
+    assert client.rows(query) == [("project", "[1,2]"), ("project", "[1,2]"), ("user", "[1]"), ("user", "[1]")]

@@ -1,4 +1,4 @@
-"""Registering our hooks in Claude Code's settings files, and taking them out again."""
+"""Our hooks in Claude Code's settings files: install and uninstall."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from playbook_db.errors import InstallError
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 FIRST_EVENTS = ("SessionStart", "PreCompact", "SubagentStop", "SessionEnd")  # those of the version before
 STAMP = ".before-playbook-20260203T040506.000000Z"
+_find_hooks = install.hooks_folder  # before the fixture replaces it
 
 
 @pytest.fixture(autouse=True)
@@ -360,3 +361,17 @@ def test_only_user_settings_name_programs(home: Path, folder: Path, hooks: Path,
     found = install.programs(str(folder))
 
     assert (found.python == str(python), found.worker_python == str(python)) == (counts, counts)
+
+
+def test_installed_hooks_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel has the hooks in the package, a checkout beside it."""
+    package = tmp_path / "repository" / "playbook_db"
+    monkeypatch.setattr(files, "_PACKAGE", str(package))
+    (package / "_hooks").mkdir(parents=True)
+    with pytest.raises(InstallError, match="lacks its hooks"):
+        _find_hooks()
+
+    for folder in (package.parent / "hooks", package / "_hooks"):
+        folder.mkdir(exist_ok=True)
+        (folder / "inject.py").write_text("")
+        assert _find_hooks() == str(folder)

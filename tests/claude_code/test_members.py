@@ -1,5 +1,4 @@
-"""The hooks of a team's member, run as Claude Code runs them: they read the replica, write to this machine alone, and
-never wait for a network."""
+"""Hooks of a team's member read the replica, write to this machine only, and use no network."""
 
 import json
 import os
@@ -56,12 +55,7 @@ class Team:
                 memberships.join(book, url, NAME)
 
 
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, with a playbook of its own that has one point."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.add("from before joining")
-    return made
+client = running.client_fixture("from before joining")
 
 
 @pytest.fixture
@@ -150,11 +144,11 @@ def test_own_points_come_from_this_machine(client: Client, team: Team) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.add(Project.of_user(store), "say it briefly")
 
-    told = client.inject().context
+    context = client.inject().context
     team.replica.unlink()
     alone = client.inject().context
 
-    assert told.index("the team's oldest point") < told.index("[uoth-001] helpful=0 harmful=0 :: say it briefly")
+    assert context.index("the team's oldest point") < context.index("[uoth-001] helpful=0 harmful=0 :: say it briefly")
     assert "say it briefly" in alone
     assert "the team's oldest point" not in alone
     assert client.rows("SELECT points FROM unsent_showings") == [("[1]",)]

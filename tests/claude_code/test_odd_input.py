@@ -1,4 +1,4 @@
-"""Odd payloads and odd databases in small numbers; `make torture` does the full ones."""
+"""Odd payloads and databases in small numbers; `make torture` tries many more."""
 
 from pathlib import Path
 

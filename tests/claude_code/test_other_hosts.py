@@ -1,4 +1,4 @@
-"""The hooks under another agent, which may read Claude Code's settings: nothing is said, nothing is kept."""
+"""Under another agent, which may read Claude Code's settings, hooks do nothing."""
 
 import json
 import os
@@ -49,12 +49,7 @@ def test_other_transcripts_are_another_hosts(path: object) -> None:
     assert _read(hook_event_name="SessionStart", cwd="/home", transcript_path=path) == (False, [b""])
 
 
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has a point that fits what the hosts tell."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.add("the gearbox needs oil")
-    return made
+client = running.client_fixture("the gearbox needs oil")
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -66,14 +61,14 @@ def test_other_hosts_leave_no_trace(client: Client) -> None:
     before = _files(client.home)
     os.utime(client.data / "worker.lock", (0, 0))  # so that a session of Claude Code would start a worker
 
-    told = other_hosts.payloads(str(client.folder))
-    for title, hook, payload in told:
+    sent = other_hosts.payloads(str(client.folder))
+    for title, hook, payload in sent:
         ended = client.run(hook, payload, CLAUDE_PROJECT_DIR=str(client.folder))
         assert (ended.code, ended.out, ended.err) == (0, b"", b""), title
 
     assert _files(client.home) == before
     registered = {name for name, (hook, _) in registration.EVENTS.items() if hook}
-    assert registered == other_hosts.HOOKS.keys() <= {payload.get("hook_event_name") for _, _, payload in told}
+    assert registered == other_hosts.HOOKS.keys() <= {payload.get("hook_event_name") for _, _, payload in sent}
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The playbook's own text and the built-in memory's are no news; what anybody else said stays."""
+"""Text of the playbook and of the built-in memory is not learned again; all other text stays."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "session.jsonl"
 
 
-def told(built: TranscriptBuilder, path: Path) -> str:
+def text_of(built: TranscriptBuilder, path: Path) -> str:
     """What a reflector reads of the session."""
     return "\n\n".join(chunk.text for chunk in read_chunks(built.write(path), 0, 100_000))
 
@@ -71,21 +71,13 @@ def test_only_news_of_a_session_is_read(path: Path) -> None:
     built.add({"type": "api-request", "sessionId": "x", "message": {"role": "user", "content": "OLDNEWS"}})
     built.run("pytest -q", "3 failed, the tests' own words")
     built.user("the user's last words")
-    text = told(built, path)
+    text = text_of(built, path)
 
     assert "OLDNEWS" not in text
     for news in "the user's first words", "I think so.", "Following [pat-001].", "the tests' own words", "last words":
         assert news in text
     assert text.count(OURS) >= 8
     assert text.count(MEMORY) >= 7
-
-
-def test_citations_of_the_assistant_count(path: Path) -> None:
-    built = TranscriptBuilder()
-    built.user("go")
-    built.assistant(f"{WRAPPED} Following [pat-001].", a_thought(f"{WRAPPED} so [mis-004]"))
-    (chunk,) = read_chunks(built.write(path), 0, 100_000)
-    assert chunk.cited == ("pat-001", "mis-004")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who wrote a part of a transcript: the user, this machine, or perhaps a stranger."""
+"""The origin of a text in a transcript: the user, this machine, or perhaps a stranger."""
 
 import json
 import subprocess

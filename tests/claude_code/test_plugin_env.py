@@ -1,4 +1,4 @@
-"""The environment that the plugin sets up for its worker: once, whole or not at all, and told where it fails."""
+"""The environment of the plugin's worker: it is created once, and is complete or absent."""
 
 import json
 import os
@@ -39,13 +39,13 @@ fi
 
 @pytest.fixture
 def data(home: Path) -> Path:
-    """The folder in which the environment is made."""
+    """The folder of the environment."""
     return home / ".claude" / "playbook"
 
 
 @pytest.fixture
 def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a `uv` on the path was called with; it makes an environment that stands for ours, and installs nothing."""
+    """The calls of a fake `uv` on the path, which installs nothing."""
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     _put_uv(home)
     return home / "calls"
@@ -104,14 +104,6 @@ def test_sessions_skip_works_before_the_setup(home: Path, monkeypatch: pytest.Mo
     assert ["isn't set up yet" in each for each in said] == [True, True]
     assert ["playbook no longer learns from session s-1" in each for each in said] == [False, True]
     assert queue.is_skipped("s-1")
-
-
-def test_ready_environment_is_kept(data: Path, calls: Path) -> None:
-    _set_up()
-    before = os.readlink(data / "runtime")
-    _set_up()
-    assert _made(calls) == 1
-    assert os.readlink(data / "runtime") == before
 
 
 def test_older_environment_is_replaced(data: Path, calls: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the hooks read of Claude Code's settings: the same as any reader of JSON and of shell commands, in less time."""
+"""Hooks read Claude Code's settings and commands as json and shlex do, but faster."""
 
 import json
 import shlex

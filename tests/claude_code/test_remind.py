@@ -1,5 +1,4 @@
-"""The hook of prompts, errors and subagents, run as Claude Code runs it: few points, that fit and are news, or none;
-and exit code 0 always."""
+"""The hook of prompts, errors and subagents: a few new points that fit, or none, and always exit code 0."""
 
 import json
 import os
@@ -31,13 +30,7 @@ FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 ASKS = "why does parse_header in src/api/users.py fail?"
 _SHOWN = "SELECT event, source, points, left_out FROM showings ORDER BY time"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has some points; its hooks have all the time there is."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.fill(HEADER, UV, CACHE, *FILLERS)
-    return made
+client = running.client_fixture(HEADER, UV, CACHE, *FILLERS)
 
 
 def _set(path: Path, **settings: object) -> None:
@@ -237,7 +230,7 @@ def test_subagent_has_its_own_record(client: Client) -> None:
     ],
 )  # fmt: skip
 def test_setting_names_subagent_types(client: Client, chosen: object, expected: set[str]) -> None:
-    """By default, all types except those that only look."""
+    """The default is all types except those that only look."""
     if chosen is not None:
         _set(client.home / ".claude" / "settings.json", playbook_subagents=chosen)
     kinds = ("general-purpose", "reviewer", "Explore", "Plan", None)

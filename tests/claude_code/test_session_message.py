@@ -1,4 +1,4 @@
-"""The line that the user is told at a session's start, by the hook as Claude Code runs it: the most urgent, or none."""
+"""The line for the user at a session's start: the most urgent, or none."""
 
 from pathlib import Path
 
@@ -22,13 +22,7 @@ pytestmark = pytest.mark.slow  # starts processes
 SESSION = "5f1c2e1a"
 UNDO = f"playbook undo --session {SESSION}"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has a point that the user added."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.add("use uv for everything")
-    return made
+client = running.client_fixture("use uv for everything")
 
 
 def _learn(client: Client, *texts: str) -> None:
@@ -88,15 +82,6 @@ def test_first_session_says_playbook_is_on(client: Client, scope: str, has_playb
     assert first.has_context == second.has_context == has_playbook
     assert first.names == second.names
     assert (client.data / "told").stat().st_mode & 0o777 == 0o700
-
-
-def test_urgent_lines_come_first(client: Client) -> None:
-    (client.data / "told").rmdir()
-    _job(client, "queued", "waits: no model.")
-    assert client.inject().message.startswith("playbook: learning waits")
-    client.change("UPDATE jobs SET error = NULL")
-    _learn(client, "say why")
-    assert [client.inject().message for _ in range(2)] == [f'playbook: learned 1 point ("say why"); {UNDO}', ""]
 
 
 def test_long_lessons_are_cut_and_neutralized(client: Client) -> None:

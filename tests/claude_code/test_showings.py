@@ -1,4 +1,4 @@
-"""What sessions were shown is on record once, whoever writes to the database meanwhile."""
+"""Each showing is recorded once, even while another process writes to the database."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +26,7 @@ _SHOWN = "SELECT session_id, source, revision, points, left_out FROM showings OR
 _UNSENT = "SELECT session_id, source, revision, points, left_out FROM unsent_showings ORDER BY time"
 _TIME = "2026-03-01T12:00:00.000000+00:00"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has two points; its hooks have all the time there is."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.add("use uv for everything", "say why")
-    return made
+client = running.client_fixture("use uv for everything", "say why")
 
 
 def _is_sound(client: Client) -> bool:

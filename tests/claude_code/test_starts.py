@@ -1,4 +1,4 @@
-"""Each session's start goes on record, so that it is learned from though nobody notes its end."""
+"""Each session's start is recorded, so that a session without an end is learned from, too."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import resource
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,7 @@ from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # starts processes
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home, is_patient=True)
+client = running.client_fixture()
 
 
 def _kept(client: Client) -> list[str]:

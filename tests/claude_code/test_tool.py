@@ -1,4 +1,4 @@
-"""The hook of tool calls, run as Claude Code runs it, by the shell: the points that fit a file, at its first call."""
+"""The hook of tool calls shows the points that fit a file at the first call on it."""
 
 import json
 import os
@@ -20,13 +20,7 @@ HEADER = "src/api/users.py: parse_header wants bytes, never text"
 FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 _SHOWN = "SELECT event, source, points FROM showings ORDER BY time"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has some points."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.fill(HEADER, *FILLERS)
-    return made
+client = running.client_fixture(HEADER, *FILLERS)
 
 
 def _read(client: Client, path: str = "src/api/users.py", tool: str = "Read", **fields: Any) -> dict[str, Any]:
@@ -217,7 +211,7 @@ def test_large_playbook_has_a_higher_limit(client: Client) -> None:
         assert sum(len(_shown(client, event)) for event in events) == expected
 
 
-def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
+def _task(client: Client, prompt: object = "fix parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
     return client.call("Agent", description="d", prompt=prompt, **fields)
 
 

@@ -1,4 +1,4 @@
-"""What of a transcript can be learned from, by byte offsets."""
+"""The entries of a transcript, and their offsets."""
 
 import json
 from pathlib import Path
@@ -46,18 +46,18 @@ def the_texts(path: Path | str) -> list[str]:
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_real_session_is_read(version: str) -> None:
     entries = the_entries(SAMPLES / f"{version}-tools.jsonl")
-    told = [(entry.role, part.kind, part.text.split("\n")[0][:40]) for entry in entries for part in entry.parts]
+    found = [(entry.role, part.kind, part.text.split("\n")[0][:40]) for entry in entries for part in entry.parts]
     agent = '{"description": "look", "prompt": "SUBPROMPT look around", "subagent_type": "general-purpose"}'
 
-    assert [item for item in told if item[1] == "text"][:2] == [
+    assert [item for item in found if item[1] == "text"][:2] == [
         ("user", "text", "use agent"),
         ("assistant", "text", "Delegating."),
     ]
-    assert ("assistant", "call", f"Agent {agent}"[:40]) in told
-    assert ("user", "result", "hi-main") in told
+    assert ("assistant", "call", f"Agent {agent}"[:40]) in found
+    assert ("user", "result", "hi-main") in found
     turns = [entry.parts[0].text for entry in entries if entry.begins_turn]
     assert turns == ["use agent", "run bash", "/compact keep names"]
-    assert told[-2:] == [
+    assert found[-2:] == [
         ("assistant", "text", "Following [pat-001], done."),
         ("user", "text", "/compact keep names"),
     ]
@@ -77,10 +77,10 @@ SESSIONS = {OLD: "ae062225-e2fa-4a95-b14d-771376296f22", NEW: "5e62eba9-13cf-44d
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)
 def test_clients_additions_are_left_out(file: Path) -> None:
-    told = "\n".join(the_texts(file))
+    found = "\n".join(the_texts(file))
     for mark in ("MARK", "FAKE SUMMARY", "<command-", "<local-command", "<task-notification>", "<system-reminder>"):
-        assert mark not in told
-    assert told
+        assert mark not in found
+    assert found
 
 
 # --- entries ---
@@ -299,7 +299,7 @@ def test_overlong_line_is_skipped(path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (found[1].start, found[1].end, found[1].entry) == (start, found[2].start, None)
 
 
-# --- whatever stands there ---
+# --- any file ---
 
 blocks = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "thinking", "tool_use", "tool_result", "image", "?"]) | json_values},

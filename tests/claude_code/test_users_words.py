@@ -1,4 +1,4 @@
-"""Everything that the user said stands below the user's heading, once, and nothing that they withdrew."""
+"""All words of the user are below the user's heading once, except withdrawn ones."""
 
 import re
 from pathlib import Path
@@ -45,8 +45,8 @@ SAID: dict[str, Any] = {
     "queued": lambda built: built.queued("use uv"),
     "queued with a picture": lambda built: built.queued([{"type": "text", "text": "use uv"}, _PICTURE]),
     "queued, of an older client": lambda built: built.queue("enqueue", "remove", text="use uv"),
-    "queued, told twice": lambda built: (built.queue("enqueue", "remove", text="use uv"), built.queued("use uv")),
-    "queued, told twice the other way": lambda built: (
+    "queued twice": lambda built: (built.queue("enqueue", "remove", text="use uv"), built.queued("use uv")),
+    "queued twice the other way": lambda built: (
         built.queue("enqueue", text="use uv"), built.queued("use uv"), built.queue("remove", text="use uv")
     ),
     "queued, then an entry": lambda built: (
@@ -55,7 +55,7 @@ SAID: dict[str, Any] = {
     "slash command": lambda built: built.slash("/review", "use uv"),
     "slash command of an older client": lambda built: built.slash("/review", "use uv", origin=None, promptSource=None),
     "refusal": lambda built: _refused(built, "use uv"),
-    "refusal, told apart": lambda built: _refused(
+    "refusal with feedback": lambda built: _refused(
         built, "use uv", userFeedback="use uv", holdsPersonsWords=True, toolDenialKind="user-rejected"
     ),
     "answer": lambda built: _answered(built, "use uv"),

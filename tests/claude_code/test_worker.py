@@ -1,4 +1,4 @@
-"""The worker: what waits is done once, by one, and what goes wrong is told in its log."""
+"""The worker: one at a time does each job once, and logs problems."""
 
 import errno
 import sqlite3
@@ -21,11 +21,7 @@ from playbook_db.store.sqlite.backups import list_backups
 from tests.claude_code import running
 from tests.claude_code.running import Client
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home, is_patient=True)
+client = running.client_fixture()
 
 
 def _job(folder: Path, transcript: str = "/t/s.jsonl") -> dict[str, str | None]:

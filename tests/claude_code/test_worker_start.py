@@ -1,4 +1,4 @@
-"""A process that outlives the session: apart from the client's tree, with nothing of its but what a user set."""
+"""The worker outlives the session: it is outside the client's process tree."""
 
 import json
 import os
@@ -24,14 +24,14 @@ def is_open(number):
 
 while os.getppid() == int(sys.argv[2]):
     time.sleep(0.001)
-told = {
+found = {
     "pid": os.getpid(), "parent": os.getppid(), "group": os.getpgid(0), "session": os.getsid(0), "cwd": os.getcwd(),
     "on_nothing": [n for n in range(256) if is_open(n) and os.fstat(n).st_rdev == os.stat(os.devnull).st_rdev],
     "open": list(filter(is_open, range(256))),
     "environment": dict(os.environ), "arguments": sys.argv[3:],
 }
 with open(sys.argv[1] + ".new", "w") as file:
-    json.dump(told, file)
+    json.dump(found, file)
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 """
 _STARTER = """
@@ -64,20 +64,20 @@ def _probed(tmp_path: Path, **variables: str) -> tuple[int, int, dict[str, Any]]
 
 
 def test_worker_leaves_the_process_tree(tmp_path: Path) -> None:
-    starter, session, told = _probed(tmp_path)
+    starter, session, probed = _probed(tmp_path)
 
-    assert told["parent"] not in (starter, os.getpid())
-    assert told["session"] not in (session, os.getsid(0))
-    assert told["group"] == told["session"]
-    assert told["session"] != told["pid"]  # no leader: it can't get a terminal
-    assert told["cwd"] == "/"
-    assert told["arguments"] == ["an argument"]
+    assert probed["parent"] not in (starter, os.getpid())
+    assert probed["session"] not in (session, os.getsid(0))
+    assert probed["group"] == probed["session"]
+    assert probed["session"] != probed["pid"]  # no leader: it can't get a terminal
+    assert probed["cwd"] == "/"
+    assert probed["arguments"] == ["an argument"]
 
 
 def test_worker_inherits_no_descriptors(tmp_path: Path) -> None:
     """The client waits for processes that hold its pipes."""
-    _, _, told = _probed(tmp_path)
-    assert told["on_nothing"] == told["open"] == [0, 1, 2]
+    _, _, probed = _probed(tmp_path)
+    assert probed["on_nothing"] == probed["open"] == [0, 1, 2]
 
 
 def test_session_variables_are_removed(tmp_path: Path) -> None:

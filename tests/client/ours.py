@@ -23,7 +23,7 @@ from tests.messages_api import MessagesApi, Request
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON = str(Path(sys.executable).resolve())  # an interpreter itself, no environment's link to it
 NO_WORKER = shutil.which("true") or "true"  # as the worker's Python: it ends at once, and jobs stay in the queue
-TITLE = "# Playbook"  # begins what a session is told
+TITLE = "# Playbook"  # begins the text of a session's start
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def fill(world: World, *texts: str, source: str = "edit") -> None:
 
 
 def set_plugin_up(world: World) -> None:
-    """Have the plugin's own environment in that home, as if it had been set up."""
+    """Create an environment of the plugin in that home."""
     python = data_folder(world) / "runtime" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -125,7 +125,7 @@ def shown_events(world: World) -> list[str]:
 
 
 def revisions(world: World) -> list[tuple[str, str | None]]:
-    """Who made each revision, and the session that taught it, oldest first."""
+    """The actor and the session of each revision, oldest first."""
     return _rows(world, "SELECT actor, session_id FROM revisions ORDER BY number")
 
 
@@ -140,7 +140,7 @@ def log(world: World) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def times_told(request: Request, text: str) -> int:
+def times_shown(request: Request, text: str) -> int:
     """How many entries of a playbook in *request* say *text*."""
     entry = rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$"
     return len(re.findall(entry, request.said, re.MULTILINE))

@@ -68,7 +68,7 @@ class Terminal:
         return self._tmux("capture-pane", "-p")
 
     @property
-    def told(self) -> str:
+    def first_line(self) -> str:
         """The line of a hook at the session's start; empty if there is none."""
         above = re.split("──|❯", self.screen)[0]
         return " ".join(above.split()).partition("SessionStart:startup says: ")[2]

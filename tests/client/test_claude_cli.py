@@ -1,4 +1,4 @@
-"""Claude Code as the model: what the real client makes of our question, and what we make of its answer."""
+"""Claude Code as the model: the questions that the real client sends, and its answers."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The cases in evals/, as `claude plugin eval` runs them: a fresh home for each arm, and a scripted model."""
+"""The cases in evals/, as `claude plugin eval` runs them, with a scripted model."""
 
 import json
 import shutil

@@ -1,6 +1,6 @@
-"""What fits a file reaches the model after the session's first call on that file, and before it changes it.
+"""Points that fit a file reach the model after its first call on the file.
 
-With the oldest client that we promise and the newest that we tried, registered in the settings and by the plugin.
+With the oldest supported client and the newest tried one, registered in the settings and by the plugin.
 """
 
 from dataclasses import replace
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.client.harness import World, is_of_subagent, is_turn, run_print
-from tests.client.ours import PYTHON, log, our_hooks, register, shown_events, times_told
+from tests.client.ours import PYTHON, log, our_hooks, register, shown_events, times_shown
 from tests.client.test_reminders import OF_PROMPT, PROMPT, arguments, begin, client
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
@@ -33,7 +33,7 @@ def test_model_sees_points_before_it_edits(world: World, arguments: tuple[str, .
 
     assert (run.code, run.err, log(world)) == (0, "", "")
     assert file.read_text() == "total = 0.2\n"
-    assert [times_told(each, OF_PROMPT) for each in (before, after_read, after_edit)] == [0, 1, 1]
+    assert [times_shown(each, OF_PROMPT) for each in (before, after_read, after_edit)] == [0, 1, 1]
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit"]
 
 
@@ -63,6 +63,6 @@ def test_subagent_sees_points_that_fit_its_task(world: World, arguments: tuple[s
 
     assert (run.code, run.err, log(world)) == (0, "", "")
     assert PROMPT in first.said
-    assert times_told(first, OF_PROMPT) == 1
-    assert {times_told(each, OF_PROMPT) for each in api.messages() if is_turn(each)} == {0}
+    assert times_shown(first, OF_PROMPT) == 1
+    assert {times_shown(each, OF_PROMPT) for each in api.messages() if is_turn(each)} == {0}
     assert sorted(shown_events(world)) == ["SessionStart", "SubagentStart", "SubagentStart"]

@@ -1,6 +1,6 @@
-"""A guard asks or refuses before the call is made, in its point's words, and no other call starts it.
+"""A guard asks or refuses before the call, in its point's words, and no other call starts it.
 
-With the oldest client that we promise and the newest that we tried.
+With the oldest supported client and the newest tried one.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The harness itself, and the facts about the client from which our limits come."""
+"""The harness, and the client's limit for the output of hooks."""
 
 import shlex
 from pathlib import Path

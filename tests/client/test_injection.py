@@ -1,4 +1,4 @@
-"""The playbook goes into a session: at its start, when it is cleared, compacted, resumed, forked; once each."""
+"""The playbook reaches a session that starts, is cleared, compacted, resumed or forked."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from playbook_db.domain.prompt_text import CLIENT_LIMIT_UNITS, utf16_units
 from tests.client.harness import World, run_print, turns
-from tests.client.ours import TITLE, fill, injected_sources, log, register, times_told
+from tests.client.ours import TITLE, fill, injected_sources, log, register, times_shown
 from tests.client.terminal import interactive
 
 POINT = "say why before how"
@@ -26,9 +26,9 @@ def test_resumed_session_gets_the_newest_playbook(world: World) -> None:
     first, resumed, forked = turns(world.api)
     assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")
     assert TITLE in first.said
-    assert times_told(first, POINT) == 1
-    assert times_told(resumed, LATER) == 1
-    assert times_told(forked, LATER) >= 1
+    assert times_shown(first, POINT) == 1
+    assert times_shown(resumed, LATER) == 1
+    assert times_shown(forked, LATER) >= 1
     assert injected_sources(world) == ["startup", "resume", "fork"]
     assert log(world) == ""
 
@@ -49,7 +49,7 @@ def test_cleared_session_gets_the_playbook_again(world: World) -> None:
 
     asked = turns(world.api)
     assert run.code == 0
-    assert [times_told(turn, POINT) for turn in asked] == [1, 1, 1, 1]
+    assert [times_shown(turn, POINT) for turn in asked] == [1, 1, 1, 1]
     assert "They greeted each other" in asked[2].said  # it is the compacted conversation
     assert "hello" not in asked[3].last_said
     assert injected_sources(world) == ["startup", "compact", "clear"]
@@ -92,13 +92,13 @@ def test_lessons_are_shown_once_on_the_screen(world: World) -> None:
     line = f'playbook: learned 1 point ("{POINT}"); playbook log'
     with interactive(world) as session:
         session.say("hello")
-        begun = session.told
+        begun = session.first_line
         session.say("/compact")
         session.say("compacted")
         shown = session.screen.count(line)
     with interactive(world) as session:
         session.say("hello")
-        again = session.told
+        again = session.first_line
 
     assert begun == line
     assert shown <= 1

@@ -1,4 +1,4 @@
-"""The end of a session, of a subagent, of a context: each leaves one job, and the client isn't kept waiting."""
+"""The end of a session, a subagent or a context leaves one job, and doesn't delay the client."""
 
 import signal
 import threading
@@ -18,7 +18,7 @@ from tests.client.ours import (
     log,
     register,
     spooled,
-    times_told,
+    times_shown,
 )
 from tests.client.terminal import interactive
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
@@ -127,7 +127,7 @@ def test_settings_and_plugin_act_once(world: World) -> None:
     _set_up(world, ())
     run = run_print(world, *AS_PLUGIN, "hello")
     assert (run.code, run.err) == (0, "")
-    assert times_told(world.api.messages()[0], POINT) == 1
+    assert times_shown(world.api.messages()[0], POINT) == 1
     assert [job.reason for job in jobs(world)] == ["SessionEnd:other"]
     assert spooled(world) == []
 

@@ -1,4 +1,4 @@
-"""The playbook's tools in a session of the real client: by the plugin, and by `claude mcp add`."""
+"""The playbook's tools in the real client: by the plugin, and by `claude mcp add`."""
 
 import json
 import re

@@ -1,6 +1,6 @@
-"""What fits a prompt, an error and a subagent reaches the model once, at once.
+"""Points that fit a prompt, an error or a subagent reach the model once, at once.
 
-With the oldest client that we promise and the newest that we tried, registered in the settings and by the plugin.
+With the oldest supported client and the newest tried one, registered in the settings and by the plugin.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 from tests.client.conftest import installed
 from tests.client.harness import World, is_of_subagent, is_turn, run_print, turns
 from tests.client.install import OLDEST, VERSION, Client
-from tests.client.ours import REPOSITORY, fill, foreign_hook, log, our_hooks, register, shown_events, times_told
+from tests.client.ours import REPOSITORY, fill, foreign_hook, log, our_hooks, register, shown_events, times_shown
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
 OF_PROMPT = "In billing/invoice.py amounts are Decimal, never float: rounding differs otherwise"
@@ -78,9 +78,9 @@ def test_model_sees_points_that_fit_a_prompt(world: World, arguments: tuple[str,
 
     fitting, other = world.api.messages()
     assert (run.code, run.out.strip(), run.err, log(world)) == (0, "Done.", "", "")
-    assert (times_told(fitting, OF_PROMPT), times_told(fitting, OF_ERROR)) == (1, 0)
-    assert times_told(fitting, BEST) == 1  # by the start
-    assert times_told(other, OF_PROMPT) == 0
+    assert (times_shown(fitting, OF_PROMPT), times_shown(fitting, OF_ERROR)) == (1, 0)
+    assert times_shown(fitting, BEST) == 1  # by the start
+    assert times_shown(other, OF_PROMPT) == 0
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit", "SessionStart"]
 
 
@@ -88,23 +88,23 @@ def test_model_sees_points_that_fit_a_prompt(world: World, arguments: tuple[str,
 def test_model_sees_points_that_fit_an_error(world: World, arguments: tuple[str, ...]) -> None:
     begin(world, arguments)
     (before, after), _ = _scripted(world, *arguments, rules=[Rule(Answer(tools=(FAILS,)), said="rounding", times=1)])
-    assert [times_told(each, OF_ERROR) for each in (before, after)] == [0, 1]
-    assert [times_told(each, OF_PROMPT) for each in (before, after)] == [1, 1]
+    assert [times_shown(each, OF_ERROR) for each in (before, after)] == [0, 1]
+    assert [times_shown(each, OF_PROMPT) for each in (before, after)] == [1, 1]
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit", "PostToolUseFailure"]
     assert log(world) == ""
 
 
-@pytest.mark.parametrize(("kind", "is_told"), [("general-purpose", True), ("Explore", False)])
-def test_working_subagents_see_points(world: World, arguments: tuple[str, ...], kind: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("kind", "has_points"), [("general-purpose", True), ("Explore", False)])
+def test_working_subagents_see_points(world: World, arguments: tuple[str, ...], kind: str, has_points: bool) -> None:
     begin(world, arguments)
     turns, (first, *_) = _scripted(
         world, *arguments, rules=[Rule(Answer(tools=(_agent(kind),)), said="rounding", times=1)]
     )
 
     assert f"work as {kind}" in first.said
-    assert times_told(first, BEST) == int(is_told)
-    assert {times_told(turn, BEST) for turn in turns} == {1}  # by the start
-    assert shown_events(world) == ["SessionStart", "UserPromptSubmit", *["SubagentStart"] * is_told]
+    assert times_shown(first, BEST) == int(has_points)
+    assert {times_shown(turn, BEST) for turn in turns} == {1}  # by the start
+    assert shown_events(world) == ["SessionStart", "UserPromptSubmit", *["SubagentStart"] * has_points]
     assert log(world) == ""
 
 
@@ -118,7 +118,7 @@ def test_model_sees_each_point_once(world: World, arguments: tuple[str, ...]) ->
     last = turns(api)[-1]
     assert "E4711?" in last.said
     for each in again[-1], last:
-        assert (times_told(each, OF_PROMPT), times_told(each, OF_ERROR)) == (1, 1)
+        assert (times_shown(each, OF_PROMPT), times_shown(each, OF_ERROR)) == (1, 1)
     assert [shown_events(world).count(event) for event in ("UserPromptSubmit", "PostToolUseFailure")] == [1, 1]
 
 
@@ -129,6 +129,6 @@ def test_client_ignores_unknown_events(world: World) -> None:
     run = run_print(world, PROMPT)
 
     (asked,) = world.api.messages()
-    assert (run.code, run.out.strip(), times_told(asked, OF_PROMPT)) == (0, "Done.", 1)
+    assert (run.code, run.out.strip(), times_shown(asked, OF_PROMPT)) == (0, "Done.", 1)
     named = re.findall(r'hook event "(\w+)"', run.err)
     assert (named, bool(run.err)) == (([], False) if world.client.version == OLDEST else (["SomethingLater"], True))

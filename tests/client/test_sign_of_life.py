@@ -1,4 +1,4 @@
-"""The one line that a session's start may show to the user, on a real screen; and what it asks about stays unused."""
+"""The line that a session's start shows to the user, on a real screen."""
 
 from dataclasses import replace
 
@@ -16,11 +16,11 @@ POINT = "say why before how"
 AS_PLUGIN = ("--plugin-dir", str(REPOSITORY))
 
 
-def _told(world: World, *arguments: str) -> str:
-    """What a session says to the user when it begins; the client answers nobody before the hooks have."""
+def _line(world: World, *arguments: str) -> str:
+    """The line for the user at a session's start."""
     with interactive(world, *arguments) as session:
         session.say("hello")
-        return session.told
+        return session.first_line
 
 
 def test_open_question_comes_before_lessons(world: World) -> None:
@@ -28,9 +28,9 @@ def test_open_question_comes_before_lessons(world: World) -> None:
     fill(world, POINT, source="learn")
     bring(world, AGENTIC_CONTEXT_BASE_URL="http://127.0.0.1:9/")
 
-    lines = [_told(world) for _ in range(2)]
+    lines = [_line(world) for _ in range(2)]
     ask_playbook(world, "project", "trust", "--off")
-    lines += [_told(world) for _ in range(2)]
+    lines += [_line(world) for _ in range(2)]
 
     question = (
         "playbook: nothing is learned here: this project's settings set AGENTIC_CONTEXT_BASE_URL. "
@@ -49,13 +49,13 @@ def test_projects_api_needs_consent(world: World, name: str) -> None:
         bring(world, **{name: gateway.url})
         with interactive(of_client, *AS_PLUGIN) as session:
             session.say("hello")
-            first = session.told
+            first = session.first_line
             session.exit()
         wait_until(lambda: f"set {name}" in ask_playbook(world, "jobs", "--json"), "the worker to put the job off")
-        second = _told(of_client, *AS_PLUGIN)
+        second = _line(of_client, *AS_PLUGIN)
         before = questions_of_the_worker(gateway), questions_of_the_worker(world.api)
         ask_playbook(world, "project", "trust", "--yes")
-        _told(of_client, *AS_PLUGIN)
+        _line(of_client, *AS_PLUGIN)
         wait_until(lambda: questions_of_the_worker(gateway), "the question of a worker")
 
     assert first.startswith(f"playbook: nothing is learned here: this project's settings set {name}.")

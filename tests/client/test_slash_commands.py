@@ -1,4 +1,4 @@
-"""The plugin's slash commands, as the client takes them: what they put before the model."""
+"""The plugin's slash commands in the real client."""
 
 import json
 import re

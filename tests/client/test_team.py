@@ -1,6 +1,6 @@
-"""Two members of a team, each with a home, a clone and the real client, and one server that asks for passwords.
+"""Two members of a team, each with a home, a clone and the real client, and one server with passwords.
 
-They do what docs/team.md says: what one learns stands in the other's next session but one at the latest.
+They do what docs/team.md says: a lesson of one is in the other's next session but one.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 from tests import postgres
 from tests.client.harness import World, fresh_home, is_turn, run_print, wait_until
 from tests.client.install import Client
-from tests.client.ours import ask_playbook, data_folder, jobs, times_told
+from tests.client.ours import ask_playbook, data_folder, jobs, times_shown
 from tests.learning.conftest import curation, is_reflector, reflection
 from tests.messages_api import MessagesApi, Request, Rule
 from tests.quoting import quoting
@@ -81,7 +81,7 @@ def _is_curator(request: Request) -> bool:
 
 
 def _join(members: dict[str, World], server: postgres.Server) -> None:
-    """As docs/team.md says: Ann has her password in ~/.pgpass, Ben gives it with the URL."""
+    """As docs/team.md says: Ann has a password in ~/.pgpass, Ben in the URL."""
     ann, ben = members.values()
     place = f"127.0.0.1:{server.url.query['port']}/playbooks"
     as_owner = server.url.set(database="playbooks").render_as_string(hide_password=False)
@@ -125,10 +125,10 @@ def test_lesson_reaches_the_other_member(members: dict[str, World], server: post
         _session(teacher)
         wait_until(lambda member=teacher: _learned(member), "what a session taught")
         first = _session(other)
-        assert times_told(first, OWN) == 1
+        assert times_shown(first, OWN) == 1
         wait_until(lambda member=other, text=text: _replica_has(member, text), "the worker of the session's start")
 
-        assert times_told(_session(other), text) == 1
+        assert times_shown(_session(other), text) == 1
     revisions = json.loads(ask_playbook(ann, "log", "--json"))
     assert {each["actor"] for each in revisions} == {"ann@laptop", "ben@laptop"}
 
@@ -137,7 +137,7 @@ def test_lessons_wait_while_the_server_is_down(members: dict[str, World], server
     _, ben = members.values()
     _join(members, server)
     server.stop()
-    assert times_told(_session(ben), OWN) == 1
+    assert times_shown(_session(ben), OWN) == 1
     wait_until(lambda: ask_playbook(ben, "team", "status").count("1 session to learn from"), "the job to wait")
     assert OWN in ask_playbook(ben, "list")
 

@@ -1,4 +1,4 @@
-"""The worker that a hook starts outlives the session, however that ends, and has nothing of it in its hands."""
+"""The worker outlives the session that started it, and has nothing of the session."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A session in a worktree of its own (`claude -w`), which the client removes before the session's end."""
+"""A session in its own worktree (`claude -w`), which the client removes before the session's end."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from tests.client.conftest import SUMMARY, installed
 from tests.client.harness import FAKE_KEY, World, fresh_home, run_print, turns
 from tests.client.install import OLDEST
-from tests.client.ours import ask_playbook, jobs, register, times_told
+from tests.client.ours import ask_playbook, jobs, register, times_shown
 from tests.client.terminal import interactive
 from tests.learning.conftest import answers, curation, is_reflector, reflection
 from tests.messages_api import MessagesApi, Request, Rule
@@ -49,4 +49,4 @@ def test_worktree_session_teaches_its_repository(home: Path, folder: Path, versi
 
     assert [job.state for job in jobs(world)][:1] == ["done"], said
     assert [each["project"] for each in json.loads(ask_playbook(world, "project", "list", "--json"))] == [str(folder)]
-    assert times_told(turns(api)[-1], LESSON) == 1
+    assert times_shown(turns(api)[-1], LESSON) == 1
