@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.client.harness import Run, World, is_turn, run_command, run_print, turns
+from tests.client.harness import Run, World, is_turn, run_command, run_print, tool_results, turns
 from tests.client.ours import REPOSITORY, ask_playbook, data_folder, fill, revisions, set_plugin_up
-from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
+from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
 POINT = "Run the narrowest pytest selection first"
 OTHER = "Compare columns, never the repr of a row"
@@ -88,15 +88,4 @@ def _session(world: World, server: str, calls: list[tuple[str, dict[str, Any]]])
         plugin = ["--plugin-dir", str(REPOSITORY)] if server == BY_PLUGIN else []
         run = run_print(replace(world, api=api), *plugin, "--output-format", "stream-json", "--verbose", "hello")
         last = turns(api)[-1]
-        return run, json.dumps(last.body), _results(last)
-
-
-def _results(request: Request) -> list[str]:
-    """What the tools answered, in the order of the calls."""
-    results = []
-    for message in request.body["messages"]:
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            if block.get("type") == "tool_result":
-                given = block["content"]
-                results.append(given if isinstance(given, str) else "".join(each.get("text", "") for each in given))
-    return results
+        return run, json.dumps(last.body), tool_results(last)

@@ -9,16 +9,15 @@ import pytest
 from click import Context
 
 from playbook_db.cli.main import cli
-from tests.client.harness import World, is_turn, run_print, turns, wait_until
+from tests.client.harness import World, is_turn, run_print, tool_results, turns, wait_until
 from tests.client.ours import REPOSITORY, data_folder, fill, jobs, questions_of_the_worker, revisions, set_plugin_up
 from tests.client.terminal import interactive
-from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
+from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 from tests.reading import read_chunks
 
 POINT = "say why before how"
 PROGRAM = REPOSITORY / "bin" / "playbook"
 ODD = """don't say "so" $HOME $(touch made) `touch made2` !`touch made3` ; & | <b> \\ $1 $ARGUMENTS"""
-RUN_BY_THE_MODEL = {"add", "retire", "search", "uninstall", "vote", "web", "why"}  # only after it has read them
 COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 
 
@@ -60,8 +59,8 @@ def test_model_can_call_only_reading_commands(ready: World) -> None:
 
     first, last = turns(api)[0], turns(api)[-1]
     assert {*re.findall(r"playbook:(\w+): ", json.dumps(first.body))} == {*COMMANDS} - {*kept}
-    assert all("due to disable-model-invocation" in result for result in _results(last))
-    assert len(_results(last)) == len(kept)
+    assert all("due to disable-model-invocation" in result for result in tool_results(last))
+    assert len(tool_results(last)) == len(kept)
     assert len(revisions(ready)) == 1
 
 
@@ -120,7 +119,7 @@ def test_slash_command_permits_its_own_command(ready: World, typed: str, command
         run = run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), typed)
 
     assert (run.code, run.err) == (0, "")
-    assert answer in _last_result(turns(api)[-1])
+    assert answer in tool_results(turns(api)[-1])[-1]
 
 
 @pytest.mark.usefixtures("tmux")
@@ -154,7 +153,7 @@ def test_sessions_shell_has_the_command(ready: World) -> None:
     with MessagesApi(Rule(call, times=1)) as api:
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
 
-    said = _last_result(turns(api)[-1])
+    said = tool_results(turns(api)[-1])[-1]
     assert POINT in said
     assert f"Run it in your own terminal: {shlex.quote(str(PROGRAM))} forget oth-001" in said
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
@@ -170,26 +169,10 @@ def test_users_command_works_in_a_session(ready: World) -> None:
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 
-def _last_result(request: Request) -> str:
-    return _results(request)[-1]
-
-
-def _results(request: Request) -> list[str]:
-    """The results of all tool calls of a conversation."""
-    return [
-        str(block["content"])
-        for message in request.body["messages"]
-        for block in (message["content"] if isinstance(message["content"], list) else ())
-        if block["type"] == "tool_result"
-    ]
-
-
-@pytest.mark.parametrize("launched_in", ["a repository's folder", "a folder that is none"])
-def test_shell_uses_the_sessions_project(ready: World, launched_in: str) -> None:
+def test_shell_uses_the_sessions_project(ready: World) -> None:
     """The session's shell may have changed its folder."""
     (ready.project / ".claude").rmdir()
-    if launched_in == "a repository's folder":
-        (ready.project.parent / ".git").mkdir()
+    (ready.project.parent / ".git").mkdir()
     typed = "mkdir -p deep; cd deep; playbook list; playbook add 'from below' --section others"
     calls = [
         Answer(tools=(ToolCall("Bash", {"command": each, "description": "x"}),)) for each in (typed, "playbook list")
@@ -198,7 +181,7 @@ def test_shell_uses_the_sessions_project(ready: World, launched_in: str) -> None
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "--continue", "/playbook:list")
 
-    first, second = _results(turns(api)[2])
+    first, second = tool_results(turns(api)[2])
     assert POINT in first
     assert "from below" in second
     assert "oth-002\t0\t0\tOTHERS\tfrom below" in turns(api)[-1].said

@@ -25,8 +25,7 @@ def _is_curator(request: Request) -> bool:
 
 @pytest.mark.usefixtures("tmux")
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
-@pytest.mark.parametrize("is_print", [True, False])
-def test_worktree_session_teaches_its_repository(home: Path, folder: Path, version: str, is_print: bool) -> None:
+def test_worktree_session_teaches_its_repository(home: Path, folder: Path, version: str) -> None:
     reflector, curator = answers(reflection(), curation(ADD))
     learning = (reflector, Rule(curator.answer, when=_is_curator))
     for command in (["init", "-q"], ["commit", "-qm", "first", "--allow-empty"]):
@@ -37,12 +36,9 @@ def test_worktree_session_teaches_its_repository(home: Path, folder: Path, versi
         world = World(installed(version), home, folder, api, variables)
         ask_playbook(world, "init")
         register(world)
-        if is_print:
-            run_print(world, "-w", "one", "always use uv for tests, please")
-        else:
-            with interactive(world, "-w", "one") as session:
-                session.say("always use uv for tests, please")
-                session.exit()
+        with interactive(world, "-w", "one") as session:
+            session.say("always use uv for tests, please")
+            session.exit()
         ask_playbook(world, "work")
         said = [job["error"] for job in json.loads(ask_playbook(world, "jobs", "--json"))]
         run_print(world, "-w", "two", "hello")
