@@ -22,7 +22,7 @@ PROMPT = "why does drain_queue hang when the night shift of the second warehouse
 
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
-    """The client in a project whose playbook fills a session's start with other points. The last but one rests."""
+    """The client of a project with more points than a session's start can show. The last but one rests."""
     made = running.a_client(folder, home, is_patient=True)
     large = [f"service {number} keeps a ledger: " + "y" * 900 for number in range(10)]
     made.fill(*POINTS, *map(str, range(30)), *large)

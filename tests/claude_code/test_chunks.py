@@ -28,12 +28,12 @@ MEGABYTE = 1 << 20
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a transcript is written."""
+    """The path of a transcript."""
     return tmp_path / "session.jsonl"
 
 
 def chunks(path: Path | str, max_chars: int = LARGE, start: int = 0) -> list[Chunk]:
-    """All of them, after what holds for any: they tile the file, and none exceeds *max_chars*."""
+    """All chunks. They cover the file without gaps, and none is longer than *max_chars*."""
     found = list(read_chunks(str(path), start, max_chars))
     assert [start, *(chunk.end for chunk in found)][:-1] == [chunk.start for chunk in found]
     assert all(len(chunk.text) <= max_chars for chunk in found)

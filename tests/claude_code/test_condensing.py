@@ -21,7 +21,7 @@ parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]),
 
 
 def a_call(name: str, given: object) -> Part:
-    """A call as the transcript's reader hands it on."""
+    """A call as the reader of transcripts returns it."""
     return Part("call", f"{name} {json.dumps(given, ensure_ascii=False)}")
 
 

@@ -29,7 +29,7 @@ client = running.client_fixture(POINT)
 
 
 def _guarded(client: Client, command: str, *, mode: str = "ask", name: str = "oth-001", event: Any = None) -> Any:
-    """What the hook of a guard decides of *command*."""
+    """The decision of a guard's hook about *command*."""
     sent = event or client.call("Bash", command=command)
     done = client.run("guard", sent, scope="guard", argument=f"{mode} {PUSH} {name}")
     assert (done.code, done.err) == (0, b"")

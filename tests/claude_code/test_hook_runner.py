@@ -34,7 +34,7 @@ client = running.client_fixture("use uv for everything", is_patient=False)
 
 
 def _hook_with(hook: str, change: str, folder: Path) -> Path:
-    """A folder with a file of *hook* that does *change* before it begins."""
+    """A folder with a file of *hook* that runs *change* before it begins."""
     folder.mkdir()
     (folder / f"{hook}.py").write_text(
         f"import os, sys, time\nsys.path.append({str(running.ROOT)!r})\n"

@@ -24,7 +24,7 @@ _find_hooks = install.hooks_folder  # before the fixture replaces it
 
 @pytest.fixture(autouse=True)
 def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of hooks that are there to be registered."""
+    """A folder of hooks to register."""
     made = tmp_path / "the hooks' folder"
     made.mkdir()
     for hook, _ in registration.EVENTS.values():
@@ -35,7 +35,7 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def settings(home: Path) -> Path:
-    """Where the user's settings file is, in a folder that is there."""
+    """The path of the user's settings file, in an existing folder."""
     (home / ".claude").mkdir()
     return home / ".claude" / "settings.json"
 
@@ -207,7 +207,7 @@ def _without_empty_hooks(content: dict[str, Any]) -> str:
 
 
 def _content(path: Path) -> Any:
-    """What the file says, with numbers as texts."""
+    """The content of the file, with numbers as texts."""
     return json.loads(path.read_bytes().decode("utf-8-sig"), parse_int=str, parse_float=str)
 
 
@@ -266,7 +266,7 @@ def test_symlink_is_followed(before: str | None, folder: Path, settings: Path, t
 
 
 def _when_written(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Have *act* done each time the new content is on the disk, but not yet in its place."""
+    """Run *act* each time that the new content is on the disk, but not yet in its place."""
     fsync = os.fsync
 
     def interrupted(handle: int) -> None:

@@ -29,14 +29,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes
 
 @dataclass(frozen=True)
 class Team:
-    """The team of the client's project: its database, as far as the hooks know of it, and the replica."""
+    """The team of the client's project: its database and the replica."""
 
     client: Client
     database: Store
     replica: Path
 
     def learn(self, *texts: str) -> None:
-        """A session of somebody's teaches *texts*, and the worker fetches them."""
+        """Let another member's session teach *texts*, and the worker fetch them."""
         with self.database.write(NAME) as book:
             for text in texts:
                 book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
@@ -44,11 +44,11 @@ class Team:
         self.fetch()
 
     def fetch(self) -> None:
-        """The worker writes the replica."""
+        """Let the worker write the replica."""
         replica.write(str(self.replica), replica.read(self.database, NAME))
 
     def join(self, url: str = "postgresql://ann@127.0.0.1:9/playbooks") -> None:
-        """The project's playbook is that of the team with the database at *url* from now on."""
+        """Join the project to the team with the database at *url*."""
         with open_store(f"sqlite:///{self.client.database}") as store:
             key = Project.in_folder(store, str(self.client.folder)).key
             with store.write(key) as book:
@@ -60,7 +60,7 @@ client = running.client_fixture("from before joining")
 
 @pytest.fixture
 def team(client: Client, tmp_path: Path) -> Iterator[Team]:
-    """The team that the project has joined, which had learned something before."""
+    """The team that the project has joined, with one point from before."""
     path = Path(sqlite_open.replica_of(str(client.database), 1))
     with open_store(f"sqlite:///{tmp_path / 'team.db'}") as database:
         made = Team(client, database, path)

@@ -17,7 +17,7 @@ SESSION = running.SESSION
 
 
 class _Heard(Hook):
-    """A hook whose input is *payload*; what it says is kept."""
+    """A hook with *payload* as its input, which keeps its output."""
 
     def __init__(self, payload: bytes) -> None:
         super().__init__("inject", b"{}")
@@ -32,7 +32,7 @@ class _Heard(Hook):
 
 
 def _read(**fields: Any) -> tuple[bool, list[bytes]]:
-    """Whether an event with *fields* is for us, and what was said."""
+    """Whether an event with *fields* is for our hooks, and the output."""
     hook = _Heard(json.dumps(fields).encode())
     return hook_runner.read(hook, ("SessionStart",), "nothing was done") is not None, hook.said
 

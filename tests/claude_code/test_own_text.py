@@ -28,17 +28,17 @@ WRAPPED = '<cc-memory filenames="testing.md, feedback.md">From memory I see OLDN
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a transcript is written."""
+    """The path of a transcript."""
     return tmp_path / "session.jsonl"
 
 
 def text_of(built: TranscriptBuilder, path: Path) -> str:
-    """What a reflector reads of the session."""
+    """The text of the session for the reflector."""
     return "\n\n".join(chunk.text for chunk in read_chunks(built.write(path), 0, 100_000))
 
 
 def ran(command: str, output: str = "OLDNEWS", folder: str = FOLDER) -> str:
-    """What stays of a command's output."""
+    """The part of a command's output that stays."""
     return of_result(output, "Bash", {"command": command}, folder)
 
 

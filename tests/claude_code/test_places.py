@@ -66,7 +66,7 @@ def test_commands_have_a_trust_class(files: ProjectFiles, command: str, trust: s
 
 
 def _trust(files: ProjectFiles, tool: str, text: str = "output", folder: str = PROJECT, **inputs: str) -> str | None:
-    """The class of the result of *tool*; None if that is no evidence."""
+    """The trust class of the result of *tool*; None if it is no evidence."""
     return next((place.trust for place in _places(files, tool, text, folder, **inputs)), None)
 
 

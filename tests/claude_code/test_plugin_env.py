@@ -196,7 +196,7 @@ def test_variables_turn_the_setup_off(data: Path, calls: Path, monkeypatch: pyte
 
 
 def _a_wheel(folder: Path, wanted: str) -> None:
-    """A package with one empty module that is what *wanted*, such as `click>=8.2,<9`, asks for."""
+    """A package with one empty module that satisfies *wanted*, such as `click>=8.2,<9`."""
     name, _, rest = wanted.partition(">=")
     name, version = name.replace("-", "_"), rest.partition(",")[0]
     info = f"{name}-{version}.dist-info"

@@ -339,7 +339,7 @@ def test_members_get_team_points_once(client: Client) -> None:
 
 
 def _join(client: Client, text: str) -> None:
-    """The project joins a team whose playbook has one point."""
+    """Join the project to a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
         edit.add(Project(team, NAME), text)
         replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))

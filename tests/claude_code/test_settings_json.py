@@ -58,7 +58,7 @@ _TOP_MEMBERS = _members(st.just('"hooks"'), _EVENTS) | _members(
 
 
 def _content(text: str) -> Any:
-    """What *text* says, with numbers as texts."""
+    """The content of *text*, with numbers as texts."""
     return json.loads(text, parse_int=str, parse_float=str)
 
 

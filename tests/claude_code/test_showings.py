@@ -35,7 +35,7 @@ def _is_sound(client: Client) -> bool:
 
 
 def _start_all(client: Client, sessions: list[str]) -> list[str]:
-    """Start *sessions* at once; those that were shown the playbook."""
+    """Start *sessions* at once, and return those that got the playbook."""
     with ThreadPoolExecutor(len(sessions)) as pool:
         ended = list(pool.map(lambda session: client.inject(client.start(session_id=session)), sessions))
     return [session for session, done in zip(sessions, ended, strict=True) if done.has_context]
@@ -139,7 +139,7 @@ def test_ignored_project_keeps_no_showing(client: Client) -> None:
 
 
 def _join(client: Client, *, joined_at: str = _TIME) -> None:
-    """The project joins a team whose playbook has one point."""
+    """Join the project to a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
         edit.add(Project(team, NAME), "the team's oldest point")
         replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))

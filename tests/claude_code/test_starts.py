@@ -23,7 +23,7 @@ client = running.client_fixture()
 
 
 def _kept(client: Client) -> list[str]:
-    """What is in the spool."""
+    """The files in the spool."""
     folder = client.data / "spool"
     return sorted(os.listdir(folder)) if folder.exists() else []
 

@@ -34,7 +34,7 @@ def _shown(client: Client, event: object, **options: Any) -> list[str]:
 
 
 def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "settings") -> tuple[bytes, int]:
-    """What the registered command prints, and how often it has started Python so far."""
+    """The output of the registered command, and how often it has started Python so far."""
     python, starts = tmp_path / "python3", tmp_path / "starts"
     if not python.exists():
         (tmp_path / "patient.py").write_text(running.patient("tool"))

@@ -21,7 +21,7 @@ MORE = [Part("text", "more")]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a transcript is written."""
+    """The path of a transcript."""
     return tmp_path / "session.jsonl"
 
 

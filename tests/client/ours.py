@@ -39,7 +39,7 @@ class Job:
 
 
 def data_folder(world: World) -> Path:
-    """Where our files stand in that home."""
+    """The folder of our files in that home."""
     return world.home / ".claude" / "playbook"
 
 
@@ -56,7 +56,7 @@ def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[s
 
 
 def foreign_hook(command: str, timeout_s: int = 20) -> list[dict[str, Any]]:
-    """Somebody else's hook, as an entry of an event."""
+    """Another program's hook, as an entry of an event."""
     return [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
 
 
@@ -135,7 +135,7 @@ def spooled(world: World) -> list[dict[str, Any]]:
 
 
 def log(world: World) -> str:
-    """What the hooks noted."""
+    """The hooks' log."""
     path = data_folder(world) / "logs" / "hooks.log"
     return path.read_text() if path.exists() else ""
 

@@ -99,7 +99,7 @@ def _join(members: dict[str, World], server: postgres.Server) -> None:
 
 
 def _session(member: World) -> Request:
-    """A session in print mode: what the client said to the model."""
+    """Run a session in print mode, and return its first request."""
     before = len(member.api.messages())
     run = run_print(member, "hello")
     assert (run.code, run.err) == (0, "")
@@ -107,7 +107,7 @@ def _session(member: World) -> Request:
 
 
 def _replica_has(member: World, text: str) -> bool:
-    """Whether the member's hooks can read *text*."""
+    """Whether the member's replica has *text*."""
     (path,) = (data_folder(member) / "teams").glob("*.db")
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return bool(connection.execute("SELECT 1 FROM key_points WHERE text = ?", (text,)).fetchall())
