@@ -1,5 +1,4 @@
-"""What other coding agents tell a hook that is registered for Claude Code: made up, in the shape that each of them was
-seen to use, with the variables that each of them sets."""
+"""Made-up events of other coding agents, in the shape and with the variables that each of them uses."""
 
 from typing import Any
 
@@ -18,7 +17,7 @@ VARIABLES = {
     "opencode": {"OPENCODE": "1", "OPENCODE_PID": "4711", "AGENT": "1"},
     "qwen": {"QWEN_CODE_SESSION_ID": _ID, "QWEN_PROJECT_DIR": "/home/ann/shop", "QWEN_CODE_CLI": "/opt/qwen/cli.js"},
 }
-_OF_EVENTS: dict[str, dict[str, Any]] = {  # each event of ours, and what most of them say of it
+_OF_EVENTS: dict[str, dict[str, Any]] = {  # each of our events, and its usual fields
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "the gearbox broke"},
     "PreToolUse": {"tool_name": "Read", "tool_input": {"file_path": "gearbox.py"}},
@@ -36,26 +35,26 @@ HOOKS = {
 
 
 def payloads(cwd: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """What each host tells of a session in *cwd*: a title, the hook that it starts, and the payload."""
-    told = []
+    """The events of each host for a session in *cwd*: a title, the hook and the payload."""
+    sent = []
     for name, fields in _OF_EVENTS.items():
         event = {"session_id": _ID, "cwd": cwd, "hook_event_name": name, **fields}
         for host, path in _TRANSCRIPTS.items():
             own = {"turn_id": "t1", "model": "gpt-5.1-codex"} if host == "codex" else {"timestamp": "2026-11-23T09:00Z"}
             agents = {"agent_transcript_path": path} if name == "SubagentStop" else {}
-            told.append((f"{host} {name}", HOOKS[name], {**event, "transcript_path": path, **own, **agents}))
+            sent.append((f"{host} {name}", HOOKS[name], {**event, "transcript_path": path, **own, **agents}))
         # Copilot names its file when a session is compacted or an agent ends, and at no other event.
         file = {"transcript_path": _COPILOT_FILE} if name in ("PreCompact", "SubagentStop") else {}
-        told.append((f"copilot {name}", HOOKS[name], {**event, "timestamp": "2026-11-23T09:00Z", **file}))
+        sent.append((f"copilot {name}", HOOKS[name], {**event, "timestamp": "2026-11-23T09:00Z", **file}))
     mixed = {"sessionId": _ID, "transcriptPath": _COPILOT_FILE, "agent_id": "a1", "agent_type": "task", "cwd": cwd}
-    told.append(("copilot's mixed SubagentStart", "remind", mixed))
-    told += [
+    sent.append(("copilot's mixed SubagentStart", "remind", mixed))
+    sent += [
         (f"copilot {name}", hook, {"sessionId": _ID, "timestamp": 1795397892497, "cwd": cwd})
         for name, hook in (("sessionStart", "inject"), ("userPromptSubmitted", "remind"), ("sessionEnd", "enqueue"))
     ]
-    told += [
+    sent += [
         (f"gemini {name}", hook, {"session_id": _ID, "cwd": cwd, "hook_event_name": name, **gemini})
         for gemini in [{"transcript_path": _TRANSCRIPTS["gemini"]}]
         for name, hook in (("BeforeAgent", "remind"), ("PreCompress", "enqueue"), ("AfterTool", "remind"))
     ]
-    return told
+    return sent

@@ -1,4 +1,4 @@
-"""Why a point comes with a prompt or a file, or doesn't: as the hooks show it."""
+"""The explanation of why a point was shown with a prompt or a file, or was not."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ PROMPT = "why does drain_queue hang when the night shift of the second warehouse
 
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
-    """The client in a project whose playbook fills a session's start with other points. The last but one rests."""
+    """The client of a project with more points than a session's start can show. The last but one rests."""
     made = running.a_client(folder, home, is_patient=True)
     large = [f"service {number} keeps a ledger: " + "y" * 900 for number in range(10)]
     made.fill(*POINTS, *map(str, range(30)), *large)
@@ -42,8 +42,7 @@ def _names(context: str) -> set[str]:
     return {line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")}
 
 
-def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
-    """The session's start, then the prompt, then the file."""
+def test_explanation_equals_the_hooks_output(client: Client) -> None:
     start, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT, "src/work.py")
     shown = {
         moment: {each.point.name for each in found if each.reason.startswith(f"shown with the {moment}")}
@@ -59,38 +58,24 @@ def test_what_is_explained_is_what_the_hooks_show(client: Client) -> None:
     assert all(shown.values())
 
 
-def test_each_point_that_is_not_shown_has_its_reason(client: Client) -> None:
-    """It rests, doesn't fit enough, there is no more space, or the session has it."""
-    told = _explained(client, "src/work.py")
+def test_each_hidden_point_has_a_reason(client: Client) -> None:
+    reasons = _explained(client, "src/work.py")
 
-    assert told["prompt", "oth-001"] == told["file", "oth-001"]
-    assert told["prompt", "oth-001"].startswith("shown with the prompt: score ")
-    assert told["file", "oth-005"].startswith("shown with the file")
-    assert told["file", "oth-006"] == "rests"
-    assert told["prompt", "oth-007"] == "no space"
-    assert told["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
-    assert told["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
-
-
-def test_the_start_s_points_come_last_each_once(client: Client) -> None:
-    """Also those without a word of the prompt. The others have the shared words."""
-    _, found = as_prompt.explain(f"sqlite:///{client.database}", str(client.folder), PROMPT)
-    at_start = [each.point.name for each in found if each.moment == "start"]
-
-    assert [each.moment for each in found] == sorted((each.moment for each in found), key=["prompt", "start"].index)
-    assert sorted(at_start) == sorted(_names(client.inject(client.start()).context))
-    assert {each.point.name: each.shares for each in found}["oth-003"] == ("drain",)
+    assert reasons["prompt", "oth-001"] == reasons["file", "oth-001"]
+    assert reasons["prompt", "oth-001"].startswith("shown with the prompt: score ")
+    assert reasons["file", "oth-005"].startswith("shown with the file")
+    assert reasons["file", "oth-006"] == "rests"
+    assert reasons["prompt", "oth-007"] == "no space"
+    assert reasons["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
+    assert reasons["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
 
 
-def test_a_moment_that_is_switched_off_brings_nothing(client: Client) -> None:
-    """The reason names the setting."""
+def test_disabled_event_shows_nothing(client: Client) -> None:
     (client.home / ".claude" / "settings.json").write_text(json.dumps({"playbook_on_prompt": False}))
-
     assert set(_explained(client).values()) == {"playbook_on_prompt is off"}
 
 
-def test_a_database_that_hooks_can_t_read_is_an_error(client: Client) -> None:
-    """It isn't there, or it is damaged."""
+def test_unreadable_database_is_an_error(client: Client) -> None:
     for damage in (lambda: client.database.write_bytes(b"x" * 5000), client.database.unlink):
         damage()
         with pytest.raises(DatabaseError):

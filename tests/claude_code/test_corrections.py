@@ -1,4 +1,4 @@
-"""What is counted of a session, and which turns correct it, from transcripts as Claude Code writes them."""
+"""The counts of a session, and the turns that correct it."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _INTERRUPTED = "[Request interrupted by user for tool use]"
 def session() -> TranscriptBuilder:
     """A session in which the user has asked for something and the assistant has answered."""
     made = TranscriptBuilder("s-1")
-    made.user("mend the bug")
+    made.user("fix the bug")
     made.assistant("I look at it.")
     return made
 
@@ -45,7 +45,6 @@ def _counts_of(path: str, start: int = 0, max_chars: int = 50_000) -> _Counts:
 
 
 def test_calls_failures_and_prompts_are_counted(session: TranscriptBuilder, tmp_path: Path) -> None:
-    """What nobody said is no prompt."""
     session.assistant(a_thought(""), "I run the tests.", a_call("Bash", command="pytest"), a_call("Read", path="x"))
     session.result("1 failed", is_error=True)
     session.result("fine")
@@ -58,8 +57,7 @@ def test_calls_failures_and_prompts_are_counted(session: TranscriptBuilder, tmp_
     assert _counts(session, tmp_path) == _Counts(prompts=2, calls=2, failed=1, corrections=0)
 
 
-def test_wherever_a_transcript_is_cut_the_numbers_add_up(tmp_path: Path) -> None:
-    """Into chunks, or where one time ended and the next begins."""
+def test_counts_add_up_across_chunks(tmp_path: Path) -> None:
     session = a_session(8)
     whole = _counts(session, tmp_path)
     path = session.write(tmp_path / "s-1.jsonl")
@@ -77,8 +75,8 @@ def test_wherever_a_transcript_is_cut_the_numbers_add_up(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("words", ["no, the other file", "I said uv"])
-def test_a_turn_that_begins_like_a_correction_is_one(session: TranscriptBuilder, tmp_path: Path, words: str) -> None:
-    """After an answer; the first turn of a session corrects nothing, nor does the answer to a question."""
+def test_corrections_are_recognized(session: TranscriptBuilder, tmp_path: Path, words: str) -> None:
+    """The answer to a question is no correction."""
     session.user(words)
     asked = TranscriptBuilder("s-1")
     asked.user(words)
@@ -99,14 +97,12 @@ def _denied(session: TranscriptBuilder, text: str, **fields: Any) -> None:
     [
         (_REFUSED, {}),
         (_INTERRUPTED, {}),
-        ("The user doesn't want to take this action right now. STOP what you are doing.", {}),
         ("whatever a later client says", {"toolDenialKind": "user-rejected"}),
     ],
 )
-def test_a_call_that_the_user_refused_or_stopped_is_no_failure(
+def test_refused_call_is_no_failure(
     session: TranscriptBuilder, tmp_path: Path, text: str, fields: dict[str, Any]
 ) -> None:
-    """The words with it correct the answer, once; after the next answer there may be another correction."""
     _denied(session, text, **fields)
     session.user_blocks({"type": "text", "text": _INTERRUPTED})
     session.user("no, the other file")
@@ -120,31 +116,17 @@ def test_a_call_that_the_user_refused_or_stopped_is_no_failure(
     assert _counts(session, tmp_path).corrections == has_words + 1
 
 
-def test_an_error_of_a_server_that_uses_the_clients_words_is_a_failure(
-    session: TranscriptBuilder, tmp_path: Path
-) -> None:
-    """Only the client says what the user did."""
-    session.assistant(a_call("mcp__shop__buy", what="x"))
-    session.result(_REFUSED, is_error=True)
-
-    assert _counts(session, tmp_path) == _Counts(prompts=1, calls=1, failed=1, corrections=0)
-
-
-def test_a_subagents_turns_and_corrections_are_not_the_users(tmp_path: Path) -> None:
-    """Its user is the assistant; what it did counts."""
+def test_subagents_turns_are_not_the_users(tmp_path: Path) -> None:
     session = TranscriptBuilder("s-1", agent_id="a1")
     session.user("find the file")
     session.run("ls", "no such folder", is_error=True)
     session.user("no, the other folder")
     _denied(session, _REFUSED)
-
     assert _counts(session, tmp_path) == _Counts(prompts=0, calls=2, failed=1, corrections=0)
 
 
 @pytest.mark.parametrize("path", sorted(_SAMPLES.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_what_the_client_wrote_is_counted(path: Path) -> None:
-    """In each version's transcripts."""
+def test_real_transcripts_are_counted(path: Path) -> None:
     counts = _counts_of(str(path))
-
     assert (counts.prompts > 0) == (not path.stem.endswith("subagent"))
     assert counts.corrections == counts.failed == 0

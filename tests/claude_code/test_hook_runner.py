@@ -1,4 +1,4 @@
-"""What is around both hooks: whatever hangs, the session has its answer in time, and exit code 0."""
+"""The frame of all hooks: whatever hangs, the answer comes in time, with exit code 0."""
 
 import json
 import os
@@ -20,8 +20,7 @@ pytestmark = pytest.mark.slow  # starts processes
 _DEADLINES_S = {"inject": inject.DEADLINE_S, "enqueue": enqueue.DEADLINE_S}
 _LAST_S = {hook: deadline_s + hook_runner._GRACE_S for hook, deadline_s in _DEADLINES_S.items()}
 _SILENCES = {"inject": showing.SILENCE, "enqueue": b""}
-# Both keep a thread from getting on: a disk that is away, whoever opens a file of ours there, and a function in C that
-# lets no other thread run.
+# A thread can be blocked by a disk that doesn't answer, and by a function in C that lets no other thread run.
 _HUNG_DISK = "was = os.open\nos.open = lambda path, *_: time.sleep(60) if '/playbook/' in path else was(path, *_)\n"
 _FAILURE = """def fail(_):
     raise OSError('https://ann:hunter2@host/x said: key sk-ant-of-the-user')
@@ -31,17 +30,11 @@ _NO_THREAD = "{hook}.sqlite_open.connect = lambda *_, **__: sum(range(10**12))\n
 
 hooks = pytest.mark.parametrize("hook", ["inject", "enqueue"])
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has a point."""
-    made = running.a_client(folder, home)
-    made.add("use uv for everything")
-    return made
+client = running.client_fixture("use uv for everything", is_patient=False)
 
 
 def _hook_with(hook: str, change: str, folder: Path) -> Path:
-    """A folder with a file of *hook* that does *change* before it begins."""
+    """A folder with a file of *hook* that runs *change* before it begins."""
     folder.mkdir()
     (folder / f"{hook}.py").write_text(
         f"import os, sys, time\nsys.path.append({str(running.ROOT)!r})\n"
@@ -52,13 +45,8 @@ def _hook_with(hook: str, change: str, folder: Path) -> Path:
 
 def _from_a_shell(command: str, event: object) -> Ended:
     began = time.monotonic()
-    done = subprocess.run(
-        ["/bin/sh", "-c", command],
-        input=json.dumps(event).encode(),
-        capture_output=True,
-        timeout=running.PATIENCE_S,
-        check=False,
-    )
+    payload = json.dumps(event).encode()
+    done = subprocess.run(["/bin/sh", "-c", command], input=payload, capture_output=True, timeout=300, check=False)
     return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
 
 
@@ -74,8 +62,7 @@ def _event(hook: str, client: Client) -> object:
 
 @hooks
 @pytest.mark.parametrize("is_read", [False, True])
-def test_a_log_that_is_a_named_pipe_is_not_waited_for(client: Client, hook: str, is_read: bool) -> None:
-    """Whether or not somebody reads it: it isn't where lines are kept."""
+def test_pipe_as_log_is_not_waited_for(client: Client, hook: str, is_read: bool) -> None:
     log = client.data / "logs" / "hooks.log"
     log.parent.mkdir()
     os.mkfifo(log)
@@ -93,26 +80,18 @@ def test_a_log_that_is_a_named_pipe_is_not_waited_for(client: Client, hook: str,
 
 
 @hooks
-def test_the_answer_is_out_before_a_log_that_hangs(client: Client, tmp_path: Path, hook: str) -> None:
-    """And what is left behind in the log's folder ends in time, as the shell says: well."""
+def test_answer_comes_before_a_hanging_log(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _HUNG_DISK, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), "no event")
-
     assert (done.code, done.out) == (0, _SILENCES[hook])
     assert running.is_in_time(done, _LAST_S[hook])
 
 
 @hooks
-def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
-) -> None:
-    """Wherever the words of an error come from; what else they say is kept."""
+def test_log_has_no_secrets(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-user")
     made = _hook_with(hook, _FAILURE, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
-
     assert (done.code, done.out) == (0, _SILENCES[hook])
     (line,) = client.log()
     assert line.endswith(f"{hook}: OSError: https://host/x said: key [masked: environment value]")
@@ -120,19 +99,15 @@ def test_no_line_in_the_log_has_a_secret_variable_or_a_url_s_password(
 
 @pytest.mark.nightly(after=1)
 @hooks
-def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client, tmp_path: Path, hook: str) -> None:
-    """The deadline's thread can't run: nothing is said, which is valid, with exit code 0."""
+def test_signal_ends_a_hook_without_threads(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, _NO_THREAD, tmp_path / "hooks")
-
     done = _from_a_shell(_registered(hook, made, client), _event(hook, client))
-
     assert (done.code, done.out) == (0, b"")
     assert _LAST_S[hook] <= done.took_s
     assert running.is_in_time(done, _LAST_S[hook])
 
 
-def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the deadline may come between an answer's beginning and its end."""
+def test_deadline_cuts_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     hook, said = hook_runner.Hook("inject", b"{}"), []
     is_let_go, has_begun = threading.Event(), threading.Event()
 
@@ -156,19 +131,15 @@ def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytes
 
 
 @hooks
-def test_the_plugin_s_start_ends_well_whatever_becomes_of_python(client: Client, tmp_path: Path, hook: str) -> None:
-    """As the registered command does; it tries no other Python then."""
+def test_crashed_python_is_no_error(client: Client, tmp_path: Path, hook: str) -> None:
     made = _hook_with(hook, "os.kill(os.getpid(), 11)\n", tmp_path / "hooks")
     (made / "start").write_bytes((running.HOOKS / "start").read_bytes())
-
     done = _from_a_shell(f"/bin/sh {made}/start {hook}", _event(hook, client))
-
     assert (done.code, done.out) == (0, b"")
 
 
 @pytest.mark.parametrize("place", ["log", "spool"])
-def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: str, tmp_path: Path) -> None:
-    """With the usual umask, by the first hook that writes there; the folders in it too."""
+def test_data_folder_is_private(client: Client, place: str, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     before = os.umask(0o022)
     try:
@@ -180,3 +151,13 @@ def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: 
     made = [path for path in (elsewhere / "playbook", *(elsewhere / "playbook").iterdir()) if path.is_dir()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("hook", ["inject", "enqueue", "remind"])
+def test_hooks_import_little(client: Client, tmp_path: Path, hook: str) -> None:
+    """Each module costs time at each start."""
+    event = {"inject": client.start(), "enqueue": client.end(), "remind": client.prompt("use uv")}[hook]
+    done, modules = running.imported(client, hook, event, tmp_path)
+    assert (done.code, done.err) == (0, b"")
+    assert modules & running.HEAVY == set()
+    assert running.foreign(modules) == set()

@@ -1,4 +1,4 @@
-"""Who wrote a part of a transcript: the user, this machine, or perhaps a stranger."""
+"""The origin of a text in a transcript: the user, this machine, or perhaps a stranger."""
 
 import json
 import subprocess
@@ -21,58 +21,33 @@ PROJECT = "/home/dev/project"
 
 IS_HERE = r"""
 pytest -q 2>&1 | tail -50
-source venv/bin/activate && pytest -q
 .venv/bin/python -m pytest -q
-node_modules/.bin/eslint src
-./just ship
 docker compose up -d
-git push origin HEAD
 git pull && make
-git status --short
-git diff --stat HEAD~2 -- src
 git commit -qm "see git log and https://example.org"
 gh pr create --title "curl the page" --body "see node_modules/x"
 npm install
-python script.py
-cat src/a.py
 grep -rn "def main" src
 cd web && cat ../package.json
 curl -s http://localhost:8000/health
-curl -s "http://127.0.0.1:8000/"
 for i in 1 2; do pytest; done
 tail -5 /tmp/claude-1000/x/tasks/b1.output
-pytest -q 2>&1 | tee build.log
-cat /dev/null
-sed -n '/error/,/end/p' src/a.py
 """
 IS_OUTSIDE = r"""
-curl https://example.org
 pytest -q && wget -qO- http://example.org
 curl https://evil.example/localhost
-gh issue view 12
-gh api repos/x/y
 gh pr diff 3 | cat
-npm view left-pad
 git log --oneline -5
-git -C web show HEAD
-git blame src/a.py
 git diff upstream/main
-git clone https://example.org/x
 psql -c "select * from notes"
 docker logs app
-docker compose logs --tail 5 app
 ssh host pytest
 echo aGk= | base64 -d
 cat node_modules/left-pad/README.md
-grep -r remember vendor/lib
 cat ~/.bashrc
-cat /srv/pages/a.txt
 cat ../../other/README.md
 cat data/mails.eml
-tail -20 build.log
 cd /tmp/clone && pytest -q
-cd ~/other && make
-unzip x.zip -d docs && ls docs
 """
 
 
@@ -86,15 +61,12 @@ def files() -> ProjectFiles:
     ("command", "trust"),
     [(line, trust) for trust, text in ((HERE, IS_HERE), (OUTSIDE, IS_OUTSIDE)) for line in text.strip().splitlines()],
 )
-def test_output_is_seen_here_unless_the_command_prints_others_texts(
-    files: ProjectFiles, command: str, trust: str
-) -> None:
-    """By the names of programs, and by the files that they read."""
+def test_commands_have_a_trust_class(files: ProjectFiles, command: str, trust: str) -> None:
     assert _trust(files, "Bash", command=command) == trust
 
 
 def _trust(files: ProjectFiles, tool: str, text: str = "output", folder: str = PROJECT, **inputs: str) -> str | None:
-    """The class of the result of *tool*; None if that is no evidence."""
+    """The trust class of the result of *tool*; None if it is no evidence."""
     return next((place.trust for place in _places(files, tool, text, folder, **inputs)), None)
 
 
@@ -104,8 +76,7 @@ def _places(
     return places_of(Part("result", text, is_error, call=ToolCall(tool, inputs, folder)), text, files)
 
 
-def test_tools_have_the_class_of_what_they_show(files: ProjectFiles) -> None:
-    """A file of the project; no dependency's, data, page or server's answer. Reports of agents are no evidence."""
+def test_tools_have_a_trust_class(files: ProjectFiles) -> None:
     assert _trust(files, "Read", file_path=f"{PROJECT}/src/a.py") == HERE
     assert _trust(files, "Read", file_path=f"{PROJECT}/x/../../other/a.py") == OUTSIDE
     assert _trust(files, "Read", file_path=f"{PROJECT}-evil/a.py") == OUTSIDE
@@ -119,18 +90,15 @@ def test_tools_have_the_class_of_what_they_show(files: ProjectFiles) -> None:
     assert _trust(files, "Task") == ASSISTANT
 
 
-def test_a_browser_is_seen_here_while_it_shows_this_machine(files: ProjectFiles) -> None:
-    """A click follows on the page that was opened last."""
+def test_browser_is_trusted_on_local_pages(files: ProjectFiles) -> None:
     tool = "mcp__playwright__browser_"
-
     assert _trust(files, f"{tool}click", ref="e1") == OUTSIDE
     assert _trust(files, f"{tool}navigate", url="http://localhost:3000/") == HERE
     assert _trust(files, f"{tool}click", ref="e1") == HERE
     assert _trust(files, f"{tool}navigate", url="http://localhost.evil.example/") == OUTSIDE
 
 
-def test_what_the_assistant_does_is_evidence_only_if_it_fails(files: ProjectFiles) -> None:
-    """Its words and thoughts never are; a quote of them finds whose they are."""
+def test_only_failed_work_is_evidence(files: ProjectFiles) -> None:
     for part in (Part("text", "use uv"), Part("thinking", "use uv")):
         assert places_of(part, part.text, files) == (Place(ASSISTANT, "the assistant's own words", "use uv"),)
     assert not _places(files, "Write", "created", file_path=f"{PROJECT}/new.py")
@@ -141,22 +109,10 @@ def test_what_the_assistant_does_is_evidence_only_if_it_fails(files: ProjectFile
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "gh pr checkout 7",
-        "git fetch origin pull/7/head:pr-7 && git checkout pr-7",
-        "git merge FETCH_HEAD",
-        "git checkout upstream/feature",
-        "git -C . am < x.patch",
-        "patch -p1 < x.diff",
-        "git remote add ann https://example.org/ann.git",
-        "tar xf x.tgz",
-    ],
+    "command", ["gh pr checkout 7", "git merge FETCH_HEAD", "git checkout upstream/feature", "patch -p1 < x.diff"]
 )
-def test_in_a_strangers_branch_nothing_is_seen_here(files: ProjectFiles, command: str) -> None:
-    """A contributor's files and tests say what the contributor likes; the user's words stay the user's."""
+def test_strangers_branch_is_outside(files: ProjectFiles, command: str) -> None:
     _places(files, "Bash", "", command=command)
-
     assert _trust(files, "Read", file_path=f"{PROJECT}/src/a.py") == OUTSIDE
     assert _trust(files, "Bash", "9 passed", command="pytest -q") == OUTSIDE
     assert [place.trust for place in places_of(Part("text", "go on", user_text="go on"), "go on", files)] == [USER]
@@ -166,25 +122,20 @@ def test_in_a_strangers_branch_nothing_is_seen_here(files: ProjectFiles, command
     ("command", "path"),
     [
         ("curl -so docs/page.md https://example.org/page", "docs/page.md"),
-        ("wget https://example.org/guide.md", "guide.md"),
         ("gh api repos/x/y/readme > notes.md", "notes.md"),
         ("git clone https://example.org/lib.git", "lib/README.md"),
-        ("git clone https://example.org/lib.git tools/lib", "tools/lib/README.md"),
         ("unzip -q x.zip -d docs", "docs/a.md"),
     ],
 )
-def test_what_the_session_downloaded_is_from_outside(files: ProjectFiles, command: str, path: str) -> None:
-    """Also if a later command reads it."""
+def test_downloads_are_outside(files: ProjectFiles, command: str, path: str) -> None:
     assert _trust(files, "Bash", command=command) == OUTSIDE
-
     assert _trust(files, "Read", file_path=f"{PROJECT}/{path}") == OUTSIDE
     assert _trust(files, "Bash", command=f"cat {path}") == OUTSIDE
     assert _trust(files, "Read", file_path=f"{PROJECT}/src/a.py") == HERE
 
 
 @pytest.mark.slow  # git starts
-def test_a_worktree_of_the_repository_is_the_project(tmp_path: Path) -> None:
-    """It may lie anywhere; another repository beside it isn't one."""
+def test_worktree_is_the_project(tmp_path: Path) -> None:
     lay_out(tmp_path / "project", {"a.py": "x\n"})
     lay_out(tmp_path / "other", {"a.py": "x\n"})
     subprocess.run(["git", "worktree", "add", "-q", "../wt"], cwd=tmp_path / "project", check=True)
@@ -196,29 +147,13 @@ def test_a_worktree_of_the_repository_is_the_project(tmp_path: Path) -> None:
         assert _trust(files, "Read", "x", folder, file_path=f"{folder}/a.py") == trust
 
 
-def test_the_folder_in_which_the_session_began_is_the_project() -> None:
-    """The project may have moved since; a folder that the session entered later is another one."""
+def test_sessions_first_folder_is_the_project() -> None:
     files = ProjectFiles(("/srv/moved",))
-
     assert _trust(files, "Bash", "1 passed", "/srv/before", command="pytest -q") == HERE
     assert _trust(files, "Bash", "1 passed", "/srv/other", command="pytest -q") == OUTSIDE
 
 
-@pytest.mark.slow  # git starts
-def test_a_repository_that_is_the_home_folder_is_not_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else all files at home would be the project's."""
-    lay_out(tmp_path / "house", {"project/a.py": "x\n"})
-    monkeypatch.setenv("HOME", str(tmp_path / "house"))
-    project = str(tmp_path / "house" / "project")
-
-    assert ProjectFiles.of(project).holds("a.py", project)
-    assert not ProjectFiles.of(project).holds("../mail.txt", project)
-
-
-def test_a_page_before_the_chunk_is_remembered(tmp_path: Path, files: ProjectFiles) -> None:
-    """The assistant still knows it, whether or not that chunk was read in the same run."""
+def test_earlier_page_is_remembered(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder()
     built.user("go")
     built.assistant(a_call("WebFetch", url="https://docs.example"))
@@ -230,21 +165,7 @@ def test_a_page_before_the_chunk_is_remembered(tmp_path: Path, files: ProjectFil
     assert [(place.trust, place.text) for place in chunk.places] == [(OUTSIDE, "Linting costs time."), (USER, "go on")]
 
 
-def test_label_is_short_and_one_line(files: ProjectFiles) -> None:
-    """It is kept with each quote."""
-
-    def label(tool: str, **inputs: str) -> str:
-        return _places(files, tool, "x", **inputs)[0].label
-
-    assert label("Bash", command="pytest -q\n" * 50) == f"Bash: {'pytest -q ' * 50}"[:79] + "…"
-    assert label("WebFetch", url="https://example.org") == "WebFetch: https://example.org"
-    assert label("Read", file_path=f"{PROJECT}/src/a.py") == "Read: src/a.py"
-    assert label("Read", file_path="/srv/a.py") == "Read: /srv/a.py"
-    assert label("Mystery") == "Mystery"
-
-
-def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, files: ProjectFiles) -> None:
-    """The assistant's words as such, without its calls; of answers to its questions only what the user said."""
+def test_places_are_quotable_texts_in_order(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder()
     built.user("use uv, not pip")
     built.assistant({"type": "thinking", "thinking": "a thought"}, "I shall obey.", a_call("Bash", command="pytest -q"))
@@ -289,41 +210,36 @@ _YES = {"decision": "accept", "source": "user_temporary", "grantScope": "once"}
 
 
 @pytest.mark.parametrize(
-    ("tool", "fields", "said"),
+    ("fields", "said"),
     [
-        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
-        ("ExitPlanMode", {"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
-        ("mcp__x__y", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
-        ("Edit", {"permissionDecision": _BY_PERSON}, []),
-        ("Edit", {"permissionDecision": _BY_NOBODY}, []),
-        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
-        ("Edit", {"userFeedback": ["use uv"], "holdsPersonsWords": True}, []),
-        ("Edit", {"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
+        ({"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
+        ({"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
+        ({"permissionDecision": _BY_PERSON}, []),
+        ({"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
+        ({"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
     ],
 )
-def test_a_refusal_has_a_person_s_words_only_if_the_client_says_so(
-    tmp_path: Path, files: ProjectFiles, tool: str, fields: dict[str, object], said: list[str]
+def test_refusal_may_have_a_persons_words(
+    tmp_path: Path, files: ProjectFiles, fields: dict[str, object], said: list[str]
 ) -> None:
-    """As the client 2.1.330 writes it; in print mode it says "user-rejected" too, and the text is a hook's."""
+    """In print mode, the text is a hook's."""
     built = TranscriptBuilder()
     built.user("hello")
-    built.assistant(a_call(tool, file_path=f"{PROJECT}/a.py"))
+    built.assistant(a_call("Edit", file_path=f"{PROJECT}/a.py"))
     _result(built, f"{REJECTED}remember evil", is_error=True, toolDenialKind="user-rejected", **fields)
-    places = _chunk(built, tmp_path, files).places
+    chunk = _chunk(built, tmp_path, files)
 
-    assert [place.text for place in places if place.trust == USER] == ["hello", *said]
-    refused = [act for act in _chunk(built, tmp_path, files).acts if act.outcome == REFUSED]
-    assert bool(refused) == (fields.get("permissionDecision") is not _BY_NOBODY)
+    assert [place.text for place in chunk.places if place.trust == USER] == ["hello", *said]
+    assert any(act.outcome == REFUSED for act in chunk.acts) == (fields.get("permissionDecision") is not _BY_NOBODY)
 
 
 @pytest.mark.parametrize(
     ("decision", "said"),
     [(_YES, ["and sign it"]), ({**_YES, "source": "config"}, []), ({**_YES, "decision": "reject"}, []), ("user_", [])],
 )
-def test_a_yes_with_words_has_them_beside_the_result(
+def test_approval_may_have_a_persons_words(
     tmp_path: Path, files: ProjectFiles, decision: object, said: list[str]
 ) -> None:
-    """Other texts beside a result are the client's or a hook's."""
     built = TranscriptBuilder()
     built.user("hello")
     built.assistant(a_call("Bash", command="git commit"))
@@ -334,8 +250,7 @@ def test_a_yes_with_words_has_them_beside_the_result(
     assert [place.text for place in places if place.trust == USER] == ["hello", *said]
 
 
-def test_points_that_a_task_was_given_are_not_learned_again(tmp_path: Path, files: ProjectFiles) -> None:
-    """They stand behind what the assistant wrote."""
+def test_points_in_a_task_are_no_news(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder(agent_id="a0a5e0")
     built.user(
         "SUBPROMPT\n\nFrom the playbook:\n[pat-001] helpful=1 harmful=0 :: OLDNEWS\n[pat-002] helpful=0 harmful=0 :: B"
@@ -346,31 +261,15 @@ def test_points_that_a_task_was_given_are_not_learned_again(tmp_path: Path, file
     assert "OLDNEWS" not in text
 
 
-def test_subagents_first_message_is_no_users_word(tmp_path: Path, files: ProjectFiles) -> None:
-    """The assistant wrote it; a page may have been what it had read."""
+def test_task_of_a_subagent_is_not_the_users(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder(agent_id="a0a5e0")
     built.user("SUBPROMPT remember evil")
     built.run("pytest -q", "9 passed")
     chunk = _chunk(built, tmp_path, files)
-
     assert [place.trust for place in chunk.places] == [ASSISTANT, ASSISTANT, HERE]
 
 
-def test_result_knows_a_call_that_stands_before_the_chunk(tmp_path: Path, files: ProjectFiles) -> None:
-    """A cursor can stand between the two; of many calls the newest are remembered."""
-    built = TranscriptBuilder()
-    built.user("go")
-    built.assistant(a_call("Bash", command="pytest -q"))
-    start = len(_content(built, files))
-    built.result("9 passed")
-    built.assistant("Done.")
-    chunk = _chunk(built, tmp_path, files, start)
-
-    assert [(place.trust, place.label) for place in chunk.places][:1] == [(HERE, "Bash: pytest -q")]
-
-
-def test_strangers_branch_that_stands_before_the_chunk_is_known(tmp_path: Path, files: ProjectFiles) -> None:
-    """It stays checked out while a cursor moves on."""
+def test_earlier_strangers_branch_is_known(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder()
     built.run("gh pr checkout 7", "Switched to branch 'feature'")
     start = len(_content(built, files))
@@ -382,13 +281,11 @@ def test_strangers_branch_that_stands_before_the_chunk_is_known(tmp_path: Path, 
     ]
 
 
-def test_place_is_redacted_as_the_text_is(tmp_path: Path, files: ProjectFiles) -> None:
-    """Its label, too: both are kept with a quote."""
+def test_places_are_redacted(tmp_path: Path, files: ProjectFiles) -> None:
     built = TranscriptBuilder()
     built.user("the word is hunter2")
     built.run("pytest --key=hunter2", "hunter2 is wrong")
     chunk = _chunk(built, tmp_path, files, redact=lambda text: text.replace("hunter2", "[REDACTED]"))
-
     assert json.dumps([place.label + place.text for place in chunk.places]).count("[REDACTED]") == 4
     assert "hunter2" not in repr(chunk.places)
 

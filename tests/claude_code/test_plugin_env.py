@@ -1,8 +1,7 @@
-"""The environment that the plugin sets up for its worker: once, whole or not at all, and told where it fails."""
+"""The environment of the plugin's worker: it is created once, and is complete or absent."""
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -40,13 +39,13 @@ fi
 
 @pytest.fixture
 def data(home: Path) -> Path:
-    """The folder in which the environment is made."""
+    """The folder of the environment."""
     return home / ".claude" / "playbook"
 
 
 @pytest.fixture
 def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a `uv` on the path was called with; it makes an environment that stands for ours, and installs nothing."""
+    """The calls of a fake `uv` on the path, which installs nothing."""
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     _put_uv(home)
     return home / "calls"
@@ -73,8 +72,7 @@ def _made(calls: Path) -> int:
     return sum(line.startswith("venv") for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
-def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> None:
-    """With what pyproject.toml asks for; then the worker starts in it, and the hooks have an interpreter."""
+def test_uv_creates_the_environment(data: Path, calls: Path) -> None:
     assert _set_up("--status").returncode == 1
 
     done = _set_up()
@@ -94,8 +92,7 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     assert (status.returncode, "is ready" in status.stdout) == (0, True)
 
 
-def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`playbook sessions skip` in the session: the worker to come finds the mark; any other command only waits."""
+def test_sessions_skip_works_before_the_setup(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
     program = running.ROOT / "bin" / "playbook"
 
@@ -109,19 +106,7 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     assert queue.is_skipped("s-1")
 
 
-def test_what_is_ready_is_not_made_again(data: Path, calls: Path) -> None:
-    """A session starts every few minutes."""
-    _set_up()
-    before = os.readlink(data / "runtime")
-
-    _set_up()
-
-    assert _made(calls) == 1
-    assert os.readlink(data / "runtime") == before
-
-
-def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None:
-    """One made for other packages: the new one takes its place at a stroke, and nothing of the old is left."""
+def test_older_environment_is_replaced(data: Path, calls: Path) -> None:
     _set_up()
     old = Path(os.path.realpath(data / "runtime"))
     known = json.loads((data / "runtime.json").read_text())
@@ -140,8 +125,7 @@ def test_an_older_environment_is_replaced_whole(data: Path, calls: Path) -> None
     ]
 
 
-def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls: Path, home: Path) -> None:
-    """Nothing half-made is left; an hour later, it is tried again."""
+def test_failure_is_retried_after_an_hour(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, 'mkdir -p "$target/half"; echo "no route to https://ann:hunter2@host" >&2; exit 2')
 
     assert _set_up().returncode == 1
@@ -161,29 +145,14 @@ def test_a_failure_is_told_and_not_tried_again_within_the_hour(data: Path, calls
     assert (_made(calls), _state(data)) == (2, "ready")
 
 
-def test_a_failure_can_be_tried_again_at_once(data: Path, calls: Path, home: Path) -> None:
-    """By the command that the message names."""
-    _put_uv(home, "exit 1")
-    _set_up()
-    _put_uv(home)
-    command = shlex.split(_set_up("--status").stdout.rpartition("or now with: ")[2])
-
-    assert command == ["python3", str(_SETUP), "--now"]
-    assert _set_up("--now").returncode == 0
-    assert (_made(calls), _state(data)) == (2, "ready")
-
-
-def test_an_environment_that_does_not_work_is_not_put_in_place(data: Path, calls: Path, home: Path) -> None:
-    """All was installed, and yet it can't be imported: a package for another machine, say."""
+def test_broken_environment_is_not_used(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, trial='echo "cannot open shared object" >&2; exit 1')
-
     assert _set_up().returncode == 1
     assert "cannot open shared object" in _set_up("--status").stdout
     assert not (data / "runtime").exists()
 
 
-def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path, home: Path) -> None:
-    """The old worker goes on, rather than none."""
+def test_failure_keeps_the_old_environment(data: Path, calls: Path, home: Path) -> None:
     _set_up()
     before = os.path.realpath(data / "runtime")
     assert running.appears(calls.with_name("calls.worker"))
@@ -200,68 +169,34 @@ def test_a_failure_keeps_the_environment_that_was_there(data: Path, calls: Path,
     assert _made(calls) == 2
 
 
-def test_a_worker_that_does_not_start_is_no_failed_set_up(
-    data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is in the log that doctor shows. Nothing is installed again."""
-
-    def fail() -> None:
-        raise OSError("no process left")
-
-    _set_up()
-    monkeypatch.setattr(worker_start, "start_in_runtime", fail)
-
-    assert plugin_env.main([]) == 1
-    assert (_state(data), plugin_env.is_ready()) == ("ready", True)
-    assert "setup: the worker can't be started (no process left)" in (data / "logs" / "hooks.log").read_text()
-
-
-def test_a_folder_in_place_of_the_link_is_told(data: Path, calls: Path, home: Path) -> None:
-    """As in a home that was copied with its links resolved. Nothing is installed for it, and nothing is left behind."""
-    _put_uv(home, f"mkdir {data / 'runtime'}")
-
-    assert _set_up().returncode == 1
-    assert _set_up("--now").returncode == 1
-    assert f"{data / 'runtime'} is a folder, but must be a link. Move it away." in _set_up("--status").stdout
-    assert _made(calls) == 1
-    assert list(data.glob("runtime-*")) == []
-
-
-def test_a_plugin_s_hook_asks_the_setup_before_each_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new version of the plugin may need other packages than the environment that is there."""
+def test_hook_runs_the_setup_before_a_worker(calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new version of the plugin may need other packages."""
     _set_up()
     started: list[list[str]] = []
     monkeypatch.setattr("playbook_db.claude_code.registration.own_scope", lambda: registration.PLUGIN)
     monkeypatch.setattr(worker_start, "start_detached", lambda command, environ: started.append(command))
-
     worker_start.start(Hook("enqueue", b""), str(running.ROOT))
-
     assert started == [[sys.executable, "-I", str(_SETUP)]]
 
 
-def test_of_two_at_once_one_sets_up(data: Path, calls: Path, home: Path) -> None:
-    """Two sessions that start together."""
+def test_parallel_setups_install_once(data: Path, calls: Path, home: Path) -> None:
     _put_uv(home, "sleep 0.7")
     command = [running.PYTHON, "-I", str(_SETUP)]
-
     both = [subprocess.Popen(command) for _ in range(2)]
-
     assert [process.wait(300) for process in both] == [0, 0]
     assert (_made(calls), _state(data)) == (1, "ready")
 
 
 @pytest.mark.parametrize("name", ["PLAYBOOK_DISABLE", "PLAYBOOK_NO_SETUP", "CLAUDE_CODE_EVAL_CONFINED"])
-def test_a_variable_switches_it_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Nothing is made."""
+def test_variables_turn_the_setup_off(data: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "1")
-
     assert _set_up().returncode == 0
     assert not data.exists()
     assert _made(calls) == 0
 
 
 def _a_wheel(folder: Path, wanted: str) -> None:
-    """A package with one empty module that is what *wanted*, such as `click>=8.2,<9`, asks for."""
+    """A package with one empty module that satisfies *wanted*, such as `click>=8.2,<9`."""
     name, _, rest = wanted.partition(">=")
     name, version = name.replace("-", "_"), rest.partition(",")[0]
     info = f"{name}-{version}.dist-info"
@@ -273,8 +208,7 @@ def _a_wheel(folder: Path, wanted: str) -> None:
 
 
 @pytest.mark.nightly
-def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A virtual environment of Python's own, from wheels in a folder here."""
+def test_pip_replaces_uv(data: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheels = home / "wheels"
     wheels.mkdir()
     project = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]
@@ -291,10 +225,9 @@ def test_without_uv_pip_makes_it(data: Path, home: Path, monkeypatch: pytest.Mon
     assert tried.returncode == 0
 
 
-def test_no_step_of_the_setup_imports_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python -m venv` would import a `venv.py` of the project that the user stands in."""
+def test_setup_imports_nothing_from_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m venv` would import a `venv.py` of the current folder."""
     (tmp_path / "bait.py").write_text("print('started')")
     monkeypatch.chdir(tmp_path)
-
     with pytest.raises(plugin_env.SetupError, match="No module named bait"):
         plugin_env._run([sys.executable, "-m", "bait"])

@@ -1,21 +1,14 @@
-"""The hook of prompts, errors and subagents, run as Claude Code runs it: few points, that fit and are news, or none;
-and exit code 0 always."""
+"""The hook of prompts, errors and subagents: a few new points that fit, or none, and always exit code 0."""
 
-import contextlib
 import json
 import os
-import sqlite3
-import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import registration, worker
 from playbook_db.claude_code.hooks import remind, spool
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit
@@ -24,7 +17,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite_open import replica_of
 from playbook_db.store.team import memberships, replica
 from tests.claude_code import running
-from tests.claude_code.running import BAD_DATABASES, SESSION, Client
+from tests.claude_code.running import SESSION, Client
 from tests.members import NAME
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -37,22 +30,7 @@ FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 ASKS = "why does parse_header in src/api/users.py fail?"
 _SHOWN = "SELECT event, source, points, left_out FROM showings ORDER BY time"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has some points; its hooks have all the time there is."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.fill(HEADER, UV, CACHE, *FILLERS)
-    return made
-
-
-def _told(client: Client, event: object, **options: Any) -> list[str]:
-    """The names of the points that *event* brought, in their order."""
-    done = client.remind(event, **options)
-    if not done.has_context:
-        assert done.out == b"{}\n"
-        return []
-    return [line.split("]")[0][1:] for line in done.context.splitlines() if line.startswith("[")]
+client = running.client_fixture(HEADER, UV, CACHE, *FILLERS)
 
 
 def _set(path: Path, **settings: object) -> None:
@@ -60,26 +38,12 @@ def _set(path: Path, **settings: object) -> None:
     path.write_text(json.dumps(settings))
 
 
-def _work(client: Client) -> None:
-    assert worker.run(f"sqlite:///{client.database}") is not None
-
-
-@contextlib.contextmanager
-def _writing(client: Client, how: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Another process writes to the database."""
-    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
-        connection.execute(how)
-        yield
-        connection.rollback()
-
-
-def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
-    """In the form that the client hands to the model, with the names by which the start has them, and on record."""
+def test_prompt_shows_fitting_points(client: Client) -> None:
     done = client.remind(client.prompt(ASKS))
 
-    told = json.loads(done.out)
-    assert list(told) == ["hookSpecificOutput"]
-    assert told["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    answer = json.loads(done.out)
+    assert list(answer) == ["hookSpecificOutput"]
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     header, *lines = done.context.splitlines()
     assert "playbook" in header
     assert lines == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
@@ -88,46 +52,32 @@ def test_a_prompt_brings_the_points_that_fit_it(client: Client) -> None:
     assert client.log() == []
 
 
-def test_a_prompt_that_fits_nothing_brings_nothing(client: Client) -> None:
-    """And leaves no row."""
-    assert _told(client, client.prompt("translate the poem on the fridge into Latin")) == []
-    assert client.rows(_SHOWN) == []
-
-
 @pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     "prompt",
     [
-        "/parse_header src api users", "/playbook:log parse_header", "  /parse_header parse_header\n",
-        "<task-notification>\n<task-id>1</task-id> parse_header failed</task-notification>",
-        "<command-name>/parse_header</command-name>", "<local-command-stdout>parse_header</local-command-stdout>",
-        "", " ", "\n", "ok", "yes, please do it", "?", "…", "\0", "\ud83d", None, [HEADER], {"text": HEADER}, 5, True,
+        "/parse_header src api users", "<command-name>/parse_header</command-name>", "yes, please do it", "\0",
+        None, [HEADER],
     ],
     ids=lambda prompt: repr(prompt)[:20],
 )  # fmt: skip
-def test_what_nobody_asks_brings_nothing(client: Client, prompt: object) -> None:
-    """Slash commands, what the client itself sends as a prompt, prompts without a word that counts, and none."""
-    assert _told(client, client.prompt(prompt)) == []
+def test_commands_and_odd_prompts_show_nothing(client: Client, prompt: object) -> None:
+    assert client.remind(client.prompt(prompt)).names == []
     assert client.log() == []
 
 
-def test_a_prompt_that_begins_with_a_path_is_no_command(client: Client) -> None:
-    """A command's name holds no slash."""
-    assert _told(client, client.prompt("/src/api/users.py fails in parse_header")) == ["oth-001"]
+def test_path_is_no_slash_command(client: Client) -> None:
+    assert client.remind(client.prompt("/src/api/users.py fails in parse_header")).names == ["oth-001"]
 
 
-def test_no_more_than_three_points_come_for_their_words_the_best_first(client: Client) -> None:
-    """Though more fit."""
+def test_prompt_shows_three_best_points(client: Client) -> None:
     client.add(*[f"gearbox, clutch and crankshaft: rule {number}" for number in range(4)], "crankshaft, pinion, clutch")
-
-    told = _told(client, client.prompt("clutch, pinion and crankshaft of the gearbox"))
-
-    assert len(told) == 3
-    assert told[0] == "oth-045"
+    names = client.remind(client.prompt("clutch, pinion and crankshaft of the gearbox")).names
+    assert (len(names), names[0]) == (3, "oth-045")
 
 
-def test_points_follow_that_share_a_code_name_with_the_prompt_and_a_fitting_point(client: Client) -> None:
-    """Up to six with a prompt, three with an error. A name that only the fitting point has brings none."""
+def test_shared_code_names_add_points(client: Client) -> None:
+    """Six points at most with a prompt, three with an error."""
     client.add(
         *[f"{word} comes after `parse_header`" for word in ("decode", "strip", "join", "split", "count", "fold")],
         "strings wait for send_header", "the parse header is old",
@@ -135,18 +85,18 @@ def test_points_follow_that_share_a_code_name_with_the_prompt_and_a_fitting_poin
     client.add("`parse_header`, written for src/api/users.py, sits above `send_header`")
     prompt = "does the caller in src/api/users.py trust parse_header here"
 
-    told = _told(client, client.prompt(prompt))
+    names = client.remind(client.prompt(prompt)).names
 
-    assert len(told) == 6
-    assert {"oth-001", "oth-049"} <= set(told)
-    assert not {"oth-047", "oth-048"} & {*told}
+    assert len(names) == 6
+    assert {"oth-001", "oth-049"} <= set(names)
+    assert not {"oth-047", "oth-048"} & set(names)
     failure = client.failure("TypeError in parse_header, src/api/users.py", command="python src/api/users.py")
-    assert len(_told(client, {**failure, "session_id": "another"})) == 3
+    assert len(client.remind({**failure, "session_id": "another"}).names) == 3
 
 
 @pytest.mark.parametrize("letter", ["x", "💡"])
-def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Client, letter: str) -> None:
-    """2,500 UTF-16 units; a point that is too long is passed over for one that isn't."""
+def test_prompt_points_keep_their_limit(client: Client, letter: str) -> None:
+    """The limit is 2,500 UTF-16 units, as the client counts."""
     units = len(letter.encode("utf-16-le")) // 2
     for length in (3000, 1200, 1150, 1100, 100):
         client.add(f"gearbox clutch pinion crankshaft flywheel tappet dynamo {length} " + letter * (length // units))
@@ -158,144 +108,98 @@ def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Clien
     assert "dynamo 3000" not in done.context
 
 
-def test_the_session_is_not_told_twice(client: Client) -> None:
-    """Not by a prompt what its start told, nor by either what another prompt told; another session is."""
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, client.prompt(ASKS)) == []
-    assert _told(client, client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")) == []
-    assert _told(client, client.failure(FAILS, command="pip install x")) == ["oth-002"]
-    assert _told(client, client.prompt(UV)) == []
-    assert _told(client, client.prompt(UV, session_id="another")) == ["oth-002"]
-    assert _told(client, client.prompt(ASKS, session_id="another")) == ["oth-001"]
+def test_points_are_shown_once_a_session(client: Client) -> None:
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(client.prompt(ASKS)).names == []
+    assert client.remind(client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")).names == []
+    assert client.remind(client.failure(FAILS, command="pip install x")).names == ["oth-002"]
+    assert client.remind(client.prompt(UV)).names == []
+    assert client.remind(client.prompt(UV, session_id="another")).names == ["oth-002"]
+    assert client.remind(client.prompt(ASKS, session_id="another")).names == ["oth-001"]
     client.inject(client.start(session_id="a third"))
-    assert _told(client, client.prompt(ASKS, session_id="a third")) == []
+    assert client.remind(client.prompt(ASKS, session_id="a third")).names == []
     client.inject(client.start("resume"))
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
 
-def test_an_error_brings_a_point_of_the_start_once_more(client: Client) -> None:
-    """The error shows that this point counts now. It comes once in the session, and a prompt doesn't bring it."""
+def test_error_repeats_a_point_of_the_start(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     client.inject(client.start())
-    assert _told(client, client.prompt(UV)) == []
-    assert [_told(client, failure) for _ in range(2)] == [["oth-002"], []]
-
+    assert client.remind(client.prompt(UV)).names == []
+    assert [client.remind(failure).names for _ in range(2)] == [["oth-002"], []]
     client.inject(client.start("compact"))
-    assert _told(client, failure) == []
+    assert client.remind(failure).names == []
 
 
-def test_a_compaction_takes_away_what_was_told_before_it(client: Client) -> None:
-    """A prompt may bring it once more, an error never what an error brought; what the start tells then isn't told
-    again."""
+def test_compaction_allows_points_again(client: Client) -> None:
+    """A prompt may show the point again, an error may not."""
     failure, of_cache = client.failure(FAILS, command="pip install x"), client.prompt(CACHE)
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, failure) == ["oth-002"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(failure).names == ["oth-002"]
     client.change("UPDATE key_points SET resting = 1 WHERE id <= 2")
     assert CACHE in client.inject(client.start("compact")).context
     client.change("UPDATE key_points SET resting = 0")
 
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert _told(client, failure) == []
-    assert _told(client, of_cache) == []
-    assert _told(client, {**of_cache, "session_id": "another"}) == ["oth-003"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+    assert client.remind(failure).names == []
+    assert client.remind(of_cache).names == []
+    assert client.remind({**of_cache, "session_id": "another"}).names == ["oth-003"]
 
 
-def test_what_waits_in_the_spool_is_not_told_twice(client: Client) -> None:
-    """While somebody writes, what was told is on record there."""
-    with _writing(client):
-        assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-        assert _told(client, client.prompt(ASKS)) == []
+def test_spooled_showings_count(client: Client) -> None:
+    with client.held():
+        assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
+        assert client.remind(client.prompt(ASKS)).names == []
     assert client.rows(_SHOWN) == []
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
-    _work(client)
+    client.work()
 
     assert client.rows(_SHOWN) == [("UserPromptSubmit", "", "[1]", 39)]
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
     assert client.log() == []
 
 
-def test_of_two_errors_at_once_one_is_told_the_point(client: Client) -> None:
-    """Tools that run side by side fail side by side."""
+def test_parallel_errors_show_a_point_once(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     with ThreadPoolExecutor(6) as pool:
-        told = list(pool.map(lambda _: _told(client, failure), range(6)))
-
-    assert sorted(told) == [[]] * 5 + [["oth-002"]]
+        shown = list(pool.map(lambda _: client.remind(failure).names, range(6)))
+    assert sorted(shown) == [[]] * 5 + [["oth-002"]]
     assert client.rows(_SHOWN) == [("PostToolUseFailure", "", "[2]", 39)]
 
 
-def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Client, tmp_path: Path) -> None:
-    """The session has its answer; the commit fails, as on a disk that is full by then."""
-    driver = tmp_path / "driver.py"
-    driver.write_text(
-        f"import sys\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code.hooks import remind\n"
-        "def fail(*_, **__): raise OSError('no space left')\n"
-        f"remind.DEADLINE_S = {running.PATIENCE_S}\n"
-        "remind.hook_queries.add_showing = fail\n"
-        "remind.main()\n"
-    )
-    command = [running.PYTHON, "-I", "-S", str(driver), "user"]
-    event = json.dumps(client.prompt(ASKS)).encode()
-
-    done = subprocess.run(command, input=event, capture_output=True, timeout=running.PATIENCE_S, check=False)
-
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert HEADER.encode() in done.stdout
+def test_failed_record_goes_into_the_spool(client: Client) -> None:
+    change = "def fail(*_, **__): raise OSError('no space left')\nremind.hook_queries.add_showing = fail"
+    assert client.remind(client.prompt(ASKS), change=change).names == ["oth-001"]
     assert [each["points"] for each in client.spooled()] == [[1]]
     assert ["waits in" in line for line in client.log()] == [True]
     assert client.rows(_SHOWN) == []
-    assert _told(client, client.prompt(ASKS)) == []
+    assert client.remind(client.prompt(ASKS)).names == []
 
 
-def test_an_error_brings_the_one_point_that_names_it(client: Client) -> None:
-    """By the error's words, the command or the file."""
+def test_error_shows_the_point_that_names_it(client: Client) -> None:
     done = client.remind(client.failure(f"Exit code 1\n{FAILS}", command="pip install requests"))
-
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
     assert done.context.splitlines()[1:] == [f"[oth-002] helpful=0 harmful=0 :: {UV}"]
     path = str(client.folder / "src/api/users.py")
-    assert _told(client, client.failure("it failed", tool="Edit", file_path=path)) == ["oth-001"]
-    assert [row[:3] for row in client.rows(_SHOWN)] == [
-        ("PostToolUseFailure", "", "[2]"),
-        ("PostToolUseFailure", "", "[1]"),
-    ]
-
-
-def test_an_error_wants_a_point_that_fits_strongly(client: Client) -> None:
-    """What would do for a prompt is too little: an error has many words, and nobody asked."""
-    client.add("keep the gearbox dry")
-
-    assert _told(client, client.failure("the gearbox jammed")) == []
-    assert _told(client, client.prompt("the gearbox jammed")) == ["oth-041"]
-
-
-def test_a_point_that_is_too_long_for_an_error_is_passed_over(client: Client) -> None:
-    """Whole points only."""
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2400)
-    failure = client.failure("ERR_GEARBOX_42", command="python gearbox.py")
-    assert _told(client, failure) == []
-    client.add("ERR_GEARBOX_42 of gearbox.py " + "x" * 2200)
-
-    assert _told(client, failure) == ["oth-042"]
+    assert client.remind(client.failure("it failed", tool="Edit", file_path=path)).names == ["oth-001"]
+    assert [row[:3] for row in client.rows(_SHOWN)] == [("PostToolUseFailure", "", f"[{point}]") for point in (2, 1)]
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"is_interrupt": True}, {"error": None, "tool_input": None}, {"error": ["pip"], "tool_input": "pip"},
-        {"error": "", "tool_input": {"command": ["pip"]}}, {"error": 5, "tool_input": {}},
+        {"is_interrupt": True},
+        {"error": None, "tool_input": None},
+        {"error": "", "tool_input": {"command": ["pip"]}},
     ],
-)  # fmt: skip
-def test_an_error_that_says_nothing_or_was_wanted_brings_nothing(client: Client, fields: dict[str, Any]) -> None:
-    """The user stopped the tool; or the payload is odd."""
-    assert _told(client, {**client.failure(FAILS, command="pip"), **fields}) == []
+)
+def test_odd_and_interrupted_errors_show_nothing(client: Client, fields: dict[str, Any]) -> None:
+    assert client.remind({**client.failure(FAILS, command="pip"), **fields}).names == []
     assert client.log() == []
 
 
-def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
-    """In the start's form, within 4,000 units, and on record for its session; what it was told its session wasn't."""
+def test_subagent_gets_the_best_points(client: Client) -> None:
     client.add(*[f"{number} " + "long " * 150 for number in range(8)])
 
     first, second = (client.remind(client.subagent_start(agent_id=agent)) for agent in "ab")
@@ -307,229 +211,137 @@ def test_a_subagent_is_given_the_best_points_each_time(client: Client) -> None:
     rows = client.rows(_SHOWN)
     assert [row[:2] for row in rows] == [("SubagentStart", "")] * 2
     assert len(json.loads(rows[0][2])) + rows[0][3] == 48
-    assert _told(client, client.prompt(ASKS)) == ["oth-001"]
+    assert client.remind(client.prompt(ASKS)).names == ["oth-001"]
 
 
-def test_what_a_subagent_was_given_is_before_it_alone(client: Client) -> None:
-    """An error of its own doesn't bring that again; one of its session's may."""
+def test_subagent_has_its_own_record(client: Client) -> None:
     failure = client.failure(FAILS, command="pip install x")
     assert UV in client.remind(client.subagent_start()).context
-
-    assert _told(client, {**failure, "agent_id": "a48f56874e781b2f1", "agent_type": "general-purpose"}) == []
-    assert _told(client, failure) == ["oth-002"]
+    assert client.remind({**failure, "agent_id": "a48f56874e781b2f1", "agent_type": "general-purpose"}).names == []
+    assert client.remind(failure).names == ["oth-002"]
 
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "expected"),
     [
-        (None, {"general-purpose", "reviewer"}), (["*"], {"general-purpose", "reviewer"}), ([], set()),
-        (["reviewer"], {"reviewer"}), (["*", "Plan"], {"general-purpose", "reviewer", "Plan"}),
-        ("reviewer", {"general-purpose", "reviewer"}), ([1], {"general-purpose", "reviewer"}),
+        (None, {"general-purpose", "reviewer"}), (["reviewer"], {"reviewer"}), ([], set()),
+        (["*", "Plan"], {"general-purpose", "reviewer", "Plan"}), ("reviewer", {"general-purpose", "reviewer"}),
     ],
 )  # fmt: skip
-def test_the_setting_says_which_types_of_subagents_are_told(client: Client, chosen: object, told: set[str]) -> None:
-    """By default all but those that only look; what is no list of types counts for nothing."""
+def test_setting_names_subagent_types(client: Client, chosen: object, expected: set[str]) -> None:
+    """The default is all types except those that only look."""
     if chosen is not None:
         _set(client.home / ".claude" / "settings.json", playbook_subagents=chosen)
-    kinds = ("general-purpose", "reviewer", "Explore", "Plan", "", None)
+    kinds = ("general-purpose", "reviewer", "Explore", "Plan", None)
+    assert {kind for kind in kinds if client.remind(client.subagent_start(kind)).has_context} == expected
 
-    assert {kind for kind in kinds if client.remind(client.subagent_start(kind)).has_context} == told
 
-
-def test_each_is_off_by_its_setting(client: Client) -> None:
+def test_each_event_has_a_setting(client: Client) -> None:
     """The project's file wins over the user's."""
     _set(client.home / ".claude" / "settings.json", playbook_on_prompt=False, playbook_on_error=False)
     events = client.prompt(ASKS), client.failure(FAILS, command="pip install x")
-    assert [_told(client, event) for event in events] == [[], []]
+    assert [client.remind(event).names for event in events] == [[], []]
 
     _set(client.folder / ".claude" / "settings.local.json", playbook_on_prompt=True)
-    assert [_told(client, event) for event in events] == [["oth-001"], []]
+    assert [client.remind(event).names for event in events] == [["oth-001"], []]
 
     _set(client.folder / ".claude" / "settings.local.json", playbook_on_error=True)
-    assert [_told(client, event, cwd=client.home) for event in events] == [[], ["oth-002"]]
+    assert [client.remind(event, cwd=client.home).names for event in events] == [[], ["oth-002"]]
 
 
 def _events(client: Client) -> list[dict[str, Any]]:
-    return [
-        client.prompt(ASKS),
-        client.failure(FAILS, command="pip install x"),
-        client.subagent_start(),
-    ]
+    return [client.prompt(ASKS), client.failure(FAILS, command="pip install x"), client.subagent_start()]
 
 
 @pytest.mark.nightly(after=3)
-@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "empty", "no database"])
-def test_a_session_that_is_to_be_left_alone_is_told_nothing(client: Client, why: str) -> None:
-    """By none of the three, and nothing is on record or in the log."""
-    variables = {}
-    if why == "disabled":
-        variables = {"PLAYBOOK_DISABLE": "1"}
-    elif why == "ignored":
+@pytest.mark.parametrize("why", ["disabled", "ignored", "private", "no database"])
+def test_excluded_sessions_show_nothing(client: Client, why: str) -> None:
+    variables = {"PLAYBOOK_DISABLE": "1"} if why == "disabled" else {}
+    if why == "ignored":
         client.change("UPDATE playbooks SET ignored = 1")
     elif why == "private":
         mark = Path(settings.skip_mark(SESSION))
         mark.parent.mkdir(parents=True)
         mark.touch()
-    elif why == "empty":
-        client.change("UPDATE heads SET live_points = 0")
-    else:
+    elif why == "no database":
         client.database.unlink()
 
-    assert [_told(client, event, **variables) for event in _events(client)] == [[], [], []]
+    assert [client.remind(event, **variables).out for event in _events(client)] == [b"{}\n"] * 3
     assert client.log() == []
-    if why != "no database":
-        assert client.rows(_SHOWN) == []
+    assert why == "no database" or client.rows(_SHOWN) == []
 
 
-def test_the_worker_is_never_started(client: Client) -> None:
-    """Though the spool is filled and no worker has looked for long: somebody waits for the answer."""
+def test_remind_never_starts_a_worker(client: Client) -> None:
+    """Somebody waits for the answer."""
     spool.keep({"kind": spool.SHOWING})
     os.utime(client.data / "worker.lock", (0, 0))
     for event in _events(client):
         assert client.remind(event).has_context
-
     assert not running.appears(client.worker.with_name("worker-began"), within_s=0.5)
 
 
-@pytest.mark.nightly(after=2)
-@pytest.mark.parametrize("kind", BAD_DATABASES)
-def test_with_no_database_of_ours_the_session_goes_on_without(client: Client, kind: str) -> None:
-    """With no line for the user: the start has one. The log says what is wrong, and nothing is changed."""
-    running.a_bad_database(kind, client.database)
-    before = running.content(client.database)
-
-    assert [client.remind(event).out for event in _events(client)] == [b"{}\n"] * 3
-
-    assert running.content(client.database) == before
-    assert len(client.log()) == 3
-
-
 @pytest.mark.parametrize("how", ["DROP TABLE point_search", f"UPDATE point_search_data SET block = x'{'ff' * 10}'"])
-def test_without_an_index_the_log_says_how_to_make_it_anew(client: Client, how: str) -> None:
-    """A prompt and an error bring nothing; a subagent's points need none."""
+def test_damaged_index_is_logged_with_its_remedy(client: Client, how: str) -> None:
     client.change(how)
-
-    prompt, failure, subagent = _events(client)
-    assert _told(client, prompt) == _told(client, failure) == []
-    assert client.remind(subagent).has_context
-    log = client.log()
-    assert ["playbook db check --rebuild-search" in line for line in log] == [True, True]
+    assert [client.remind(event).has_context for event in _events(client)] == [False, False, True]
+    assert ["playbook db check --rebuild-search" in line for line in client.log()] == [True, True]
 
 
-@pytest.mark.parametrize("how", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_while_somebody_writes_points_come_all_the_same(client: Client, how: str) -> None:
-    """Nobody reads in vain: what was told goes into the spool."""
-    with _writing(client, how):
-        assert _told(client, client.prompt(ASKS)) == ["oth-001"]
-    assert [each["event"] for each in client.spooled()] == ["UserPromptSubmit"]
-
-
-def test_a_database_that_is_locked_altogether_is_left_in_time(folder: Path, home: Path) -> None:
-    """Without a log beside it a writer keeps readers out, too; the deadline is for what never comes back."""
+def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
+    """Without a WAL, a writer also blocks readers."""
     client = running.a_client(folder, home)
     client.add(HEADER)
-    with closing(sqlite3.connect(client.database)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    with _writing(client, "BEGIN EXCLUSIVE"):
+    client.change("PRAGMA journal_mode = DELETE")
+    with client.held("BEGIN EXCLUSIVE"):
         done = client.remind(client.prompt(ASKS))
-    assert done.out == b"{}\n"
+    stuck = client.remind(client.prompt(ASKS), holds_stdin=True)
+
+    assert [done.out, stuck.out] == [b"{}\n"] * 2
     assert running.is_in_time(done, remind.DEADLINE_S)
-
-    done = client.remind(client.prompt(ASKS), holds_stdin=True)
-    assert done.out == b"{}\n"
-    assert running.is_in_time(done, remind.DEADLINE_S)
-    assert remind.DEADLINE_S <= 0.2
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [b"", b"[]", b"null", b"{", b'"x"', b"\xff\xfe", b'{"transcript_path": "/t/s.jsonl"}', b"[" * 100_000],
-    ids=lambda payload: repr(payload[:12]),
-)
-def test_input_that_is_no_event_of_ours_is_answered_with_silence(client: Client, payload: bytes) -> None:
-    """Other events, and what is no JSON object."""
-    assert client.remind(payload).out == b"{}\n"
-    assert client.rows(_SHOWN) == []
-
-
-def test_a_prompt_of_ten_megabytes_is_read_at_its_beginning(client: Client) -> None:
-    """What follows is a log or a file."""
-    assert _told(client, client.prompt(f"{ASKS} " + "x" * 10_000_000)) == ["oth-001"]
-    assert _told(client, client.failure(f"{FAILS}\n" + "\ud83d" * 3_000_000, command="pip install x")) == ["oth-002"]
-
-
-@pytest.mark.parametrize("name", ["UserPromptSubmit", "PostToolUseFailure", "SubagentStart"])
-def test_of_two_registrations_one_answers(client: Client, name: str) -> None:
-    """A file of a scope before ours with a live hook answers in our place."""
-    event = next(each for each in _events(client) if each["hook_event_name"] == name)
-    command = registration.command(
-        "remind", scope="user", python=running.PYTHON, hooks_folder=str(running.HOOKS), worker_python=running.PYTHON
-    )
-    hooks = {name: [{"hooks": [{"type": "command", "command": command}]}]}
-    _set(client.home / ".claude" / "settings.json", hooks=hooks)
-
-    assert [client.remind(event, scope=scope).has_context for scope in ("project", "plugin")] == [False, False]
-    assert client.remind(event, scope="user").has_context
+    assert running.is_in_time(stuck, remind.DEADLINE_S)
 
 
 @running.every_other_python
-def test_each_python_tells_the_same_and_keeps_the_same(client: Client, python: str) -> None:
-    """Whatever interpreter the hook is registered with, from 3.9 on."""
+def test_each_python_shows_the_same(client: Client, python: str) -> None:
     for event in _events(client):
         expected = client.remind(event)
         assert client.remind({**event, "session_id": "another"}, python=python).out == expected.out
-
     kept = client.rows("SELECT event, points FROM showings ORDER BY event, time")
     assert kept[::2] == kept[1::2]
     assert client.log() == []
 
 
-def test_the_user_s_own_playbook_is_searched_beside(client: Client) -> None:
-    """By its own names, on record in its own playbook; also where the project has none."""
+def test_own_playbook_is_searched_too(client: Client) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.add(Project.of_user(store), "gearbox: say what broke first")
     client.add("the gearbox has five gears")
 
-    told = _told(client, client.prompt("the gearbox broke"))
-
-    assert sorted(told) == ["oth-041", "uoth-001"]
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert sorted(client.remind(client.prompt("the gearbox broke")).names) == ["oth-041", "uoth-001"]
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     keys = dict(client.rows("SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"))
     assert keys == {projects.USER_KEY: "[1]", os.path.realpath(client.folder): "[41]"}
-    elsewhere = client.home / "elsewhere"
-    elsewhere.mkdir()
     event = client.prompt("the gearbox broke", session_id="another")
-    assert _told(client, event, CLAUDE_PROJECT_DIR=str(elsewhere)) == ["uoth-001"]
+    assert client.remind(event, CLAUDE_PROJECT_DIR=str(client.home)).names == ["uoth-001"]
     assert "uoth-001" in client.remind(client.subagent_start()).context
 
 
 @pytest.mark.enable_socket
-def test_a_member_is_told_the_teams_points_once(client: Client) -> None:
-    """From the replica; also when the worker has brought what was told to the team's database."""
+def test_members_get_team_points_once(client: Client) -> None:
     _join(client, "gearbox: the team's oldest rule")
 
-    assert _told(client, client.prompt("the gearbox broke")) == ["oth-001"]
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert client.remind(client.prompt("the gearbox broke")).names == ["oth-001"]
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     assert client.rows("SELECT event, points FROM unsent_showings") == [("UserPromptSubmit", "[1]")]
     client.change("UPDATE unsent_showings SET sent_at = '2026-11-22'")
-    assert _told(client, client.prompt("the gearbox broke")) == []
+    assert client.remind(client.prompt("the gearbox broke")).names == []
     assert client.rows(_SHOWN) == []
 
 
 def _join(client: Client, text: str) -> None:
-    """The project joins a team whose playbook has one point."""
+    """Join the project to a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
         edit.add(Project(team, NAME), text)
         replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))
     with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
         memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
-
-
-def test_a_prompt_loads_nothing_heavy(client: Client, tmp_path: Path) -> None:
-    """Milliseconds count at each prompt."""
-    done, modules = running.imported("remind", client.prompt(ASKS), client, tmp_path)
-
-    assert done.has_context
-    assert not modules & running.HEAVY
-    assert not running.foreign(modules)

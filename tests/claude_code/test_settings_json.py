@@ -1,4 +1,4 @@
-"""Our hooks in the text of a settings file: what an edit changes, and what it refuses."""
+"""Our hooks in the text of a settings file: allowed and refused edits."""
 
 import json
 from json import JSONDecodeError
@@ -25,13 +25,10 @@ _FOREIGN_GROUPS = st.sampled_from(
     (
         '"odd"',
         "{}",
-        "null",
         "[ ]",
-        '{"hooks": "x"}',
         '{"hooks": []}',
         '{ "hooks":[{"type": "command"}, 7] }',
         '{"matcher": "*", "hooks": [{"type": "command", "command": "x", "timeout": 1.0}]}',
-        '{"hooks": [{"command": "# playbook-db not"}]}',
     )
 )
 
@@ -61,7 +58,7 @@ _TOP_MEMBERS = _members(st.just('"hooks"'), _EVENTS) | _members(
 
 
 def _content(text: str) -> Any:
-    """What *text* says, with numbers as texts."""
+    """The content of *text*, with numbers as texts."""
     return json.loads(text, parse_int=str, parse_float=str)
 
 
@@ -71,8 +68,7 @@ def _in_order(content: Any) -> str:
 
 
 @given(before=_SPACE, settings=_containers("{}", _TOP_MEMBERS), after=_SPACE)
-def test_an_install_adds_our_hooks_and_an_uninstall_removes_them(before: str, settings: str, after: str) -> None:
-    """Values and order of keys stay; a second install changes nothing."""
+def test_hooks_are_added_and_removed(before: str, settings: str, after: str) -> None:
     text = before + settings + after
     added, removed = _content(text), _content(text)
     for event, entry in WANTED.items():
@@ -100,52 +96,30 @@ def test_an_install_adds_our_hooks_and_an_uninstall_removes_them(before: str, se
         ("{}", '{\n  "env": {\n    "A": "é"\n  }\n}'),
     ],
 )
-def test_the_new_text_is_in_the_style_of_the_file(text: str, changed: str) -> None:
-    """Indentation, line breaks and the end of the file are its own; letters stay readable."""
+def test_new_text_has_the_files_style(text: str, changed: str) -> None:
     assert with_value(text, ("env", "A"), "é") == changed
 
 
-@pytest.mark.parametrize("text", ['{"env": {"A":"é"} }', '{"env": {"A": "\\u00e9"}}'])
-def test_a_value_that_is_there_already_changes_nothing(text: str) -> None:
-    """However the file is formatted; and a value that is missing needs no removal."""
-    assert with_value(text, ("env", "A"), "é") == text
-    assert with_value(text, ("other", "A"), None) == text
-
-
-def test_a_hook_of_ours_that_changed_is_changed_in_its_place() -> None:
-    """Its group and what someone added to it stay, and the keys that it lacks are added."""
+def test_changed_hook_stays_in_its_place() -> None:
     group = '{"matcher": "startup", "hooks": [{"command": "- # playbook-db", "x": 1.0, "timeout": 9}]}'
     text = f'{{"hooks": {{"SessionStart": [{group}, {{"hooks": []}}]}}}}'
-
     changed = with_hooks(text, {"SessionStart": {**STARTED}})
-
     expected = text.replace("- #", "exec inject #").replace('"timeout": 9', '"timeout": 5, "type": "command"')
     assert changed == expected
 
 
-def test_a_hook_of_ours_that_is_written_in_another_way_is_left_so() -> None:
-    """Equal is what parses to the same."""
-    text = with_hooks("{}", WANTED).replace("exec inject", "exec\\u0020inject")
-
-    assert with_hooks(text, WANTED) == text
-
-
-def test_hooks_of_ours_that_are_too_many_go() -> None:
-    """One an event is left, the first; one at an event that we no longer use goes with the list it leaves empty."""
+def test_surplus_hooks_are_removed() -> None:
     groups = f'{{"hooks": [{OURS}, {THEIRS}, {OURS}]}}, {{"hooks": [{OURS}]}}'
     text = f'{{"hooks": {{"Old": [{{"hooks": [{OURS}]}}], "Stop": [{groups}]}}}}'
-
     expected = {"hooks": {"Stop": [{"hooks": [{**STARTED}, {"command": "theirs"}]}]}}
     assert json.loads(with_hooks(text, {"Stop": {**STARTED}})) == expected
 
 
-def test_an_uninstall_takes_ours_from_every_event_and_group() -> None:
-    """Also where an older version or a person put them; others' hooks in the same group stay, and empty lists."""
+def test_uninstall_removes_hooks_everywhere() -> None:
     text = (
         f'{{"hooks": {{"Old": [{{"hooks": [{OURS}]}}], "Stop": [{{"hooks": [{OURS}, {THEIRS}]}}, {{"hooks": []}}],'
         f' "Empty": [], "Odd": {OURS}}}}}'
     )
-
     expected = f'{{"hooks": {{"Stop": [{{"hooks": [{THEIRS}]}}, {{"hooks": []}}], "Empty": [], "Odd": {OURS}}}}}'
     assert without_hooks(text) == expected
 
@@ -154,16 +128,13 @@ def test_an_uninstall_takes_ours_from_every_event_and_group() -> None:
     ("text", "at", "problem"),
     [
         ("", (1, 1), "empty"),
-        ("\n ", (2, 2), "empty"),
         ('{"a": 1\r\n // b\n}', (2, 2), "no comments"),
         ('{"a": 1} x', (1, 10), "not JSON"),
     ],
 )
-def test_a_text_that_is_no_json_is_refused_with_the_place(text: str, at: tuple[int, int], problem: str) -> None:
-    """Line and column count from 1."""
+def test_invalid_json_is_refused_with_its_place(text: str, at: tuple[int, int], problem: str) -> None:
     with pytest.raises(JSONDecodeError, match=problem) as caught:
         with_hooks(text, {"Stop": {**STARTED}})
-
     assert (caught.value.lineno, caught.value.colno) == at
 
 
@@ -171,40 +142,20 @@ def test_a_text_that_is_no_json_is_refused_with_the_place(text: str, at: tuple[i
     ("text", "problem"),
     [
         ('{"a": NaN}', "NaN is not a number"),
-        ('{"NaN": "-Infinity",\n"a": [-Infinity]}', "-Infinity is not a number"),
         ("[]", "the content must be an object"),
-        (" 7", "the content must be an object"),
-        ('{"hooks": []}', '"hooks" must be an object'),
         ('{\n"hooks": null}', '"hooks" must be an object'),
         ('{"a": {"Stop": 1}, "hooks": {"Stop": {}}}', '"hooks.Stop" must be a list'),
-        ('{"hooks": {}, "hooks": {}}', 'the key "hooks" is used twice'),
         ('{"hooks": {"Stop": [], "\\u0053top": []}}', 'the key "Stop" is used twice'),
         ('{"x": [{"a": 1},\n {"a": 1, "b": {"a": 1}, "a": 2}]}', 'the key "a" is used twice'),
     ],
 )
-def test_a_text_that_cant_be_edited_is_refused_with_the_key(text: str, problem: str) -> None:
-    """What Python's parser accepts, but an edit would lose or can't use."""
+def test_ambiguous_json_is_refused_with_its_key(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         with_hooks(text, {"Stop": {**STARTED}})
 
 
-def test_a_comma_before_a_closing_bracket_is_refused() -> None:
-    """Python 3.13 points at the comma, older ones behind it; the line is the same."""
-    with pytest.raises(JSONDecodeError, match="no comma before a closing bracket") as caught:
-        with_hooks('{\n"a": 1,\n}', WANTED)
-
-    assert caught.value.lineno in (2, 3)
-
-
-@pytest.mark.parametrize("text", ['{"hooks": 3}', '{"hooks": {"Stop": 1}}', '{"hooks": {"Stop": ["odd"]}}'])
-def test_an_uninstall_passes_over_odd_shapes(text: str) -> None:
-    """If nothing is ours, there is nothing to refuse."""
-    assert without_hooks(text) == text
-
-
 @pytest.mark.parametrize("change", [("1.0", "1.25"), ('"a": 1.0,', ""), ("exec inject", "exec other")])
-def test_a_text_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]) -> None:
-    """A mistake in writing never reaches a file: the new text is parsed and compared."""
+def test_wrong_result_is_refused(monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]) -> None:
     write = settings_json.write_json
 
     def write_wrong(value: object, indent: int | str | None = None) -> str:
@@ -216,19 +167,8 @@ def test_a_text_that_comes_out_wrong_is_refused(monkeypatch: pytest.MonkeyPatch,
         with_hooks('{\n"a": 1.0\n}', WANTED)
 
 
-def test_an_edit_that_removes_others_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake in the edit itself doesn't reach a file either."""
+def test_losing_other_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     take_out = settings_json._take_out
     monkeypatch.setattr(settings_json, "_take_out", lambda content, _: take_out(content, lambda hook: True))
-
     with pytest.raises(ValueError, match="a bug in playbook-db"):
         without_hooks(f'{{"hooks": {{"Stop": [{{"hooks": [{OURS}, {THEIRS}]}}]}}}}')
-
-
-@pytest.mark.parametrize("surplus", ["Stop", "Old"])
-def test_an_edit_that_leaves_other_hooks_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch, surplus: str) -> None:
-    """Ours are then exactly those that were asked for, one at each of their events."""
-    monkeypatch.setattr(settings_json, "_take_out", lambda content, _: None)
-
-    with pytest.raises(ValueError, match="a bug in playbook-db"):
-        with_hooks(f'{{"hooks": {{"{surplus}": [{{"hooks": [{OURS}, {OURS}]}}]}}}}', {"Stop": {**STARTED}})

@@ -1,19 +1,15 @@
-"""What sessions were shown is on record once, whoever writes to the database meanwhile."""
+"""Each showing is recorded once, even while another process writes to the database."""
 
-import json
 import os
-import sqlite3
-import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks import spool
+from playbook_db.services.playbook import edit
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite_open import replica_of
 from playbook_db.store.tables import EVENTS
@@ -30,28 +26,7 @@ _SHOWN = "SELECT session_id, source, revision, points, left_out FROM showings OR
 _UNSENT = "SELECT session_id, source, revision, points, left_out FROM unsent_showings ORDER BY time"
 _TIME = "2026-03-01T12:00:00.000000+00:00"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has two points; its hooks have all the time there is."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.add("use uv for everything", "say why")
-    return made
-
-
-@contextmanager
-def _writing(client: Client) -> Iterator[None]:
-    """Another process writes to the database."""
-    with closing(sqlite3.connect(client.database, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.rollback()
-
-
-def _work(client: Client) -> worker.WorkResult:
-    done = worker.run(f"sqlite:///{client.database}")
-    assert done is not None
-    return done
+client = running.client_fixture("use uv for everything", "say why")
 
 
 def _is_sound(client: Client) -> bool:
@@ -60,21 +35,20 @@ def _is_sound(client: Client) -> bool:
 
 
 def _start_all(client: Client, sessions: list[str]) -> list[str]:
-    """Start *sessions* at once; those that were shown the playbook."""
+    """Start *sessions* at once, and return those that got the playbook."""
     with ThreadPoolExecutor(len(sessions)) as pool:
         ended = list(pool.map(lambda session: client.inject(client.start(session_id=session)), sessions))
     return [session for session, done in zip(sessions, ended, strict=True) if done.has_context]
 
 
-def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client: Client) -> None:
-    """In the spool at first, then in the database; the worker takes them in before it learns anything."""
-    with _writing(client):
+def test_busy_database_uses_the_spool(client: Client) -> None:
+    with client.held():
         assert _start_all(client, ["a", "b"]) == ["a", "b"]
 
     assert client.rows(_SHOWN) == []
     assert sorted(each["session_id"] for each in client.spooled()) == ["a", "b"]
     assert client.log() == []  # nothing is wrong
-    assert _work(client).spooled == 0  # no jobs
+    assert client.work().spooled == 0  # no jobs
     assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in ("a", "b")]
     assert client.rows("SELECT sessions FROM showing_counts") == [(2,), (2,)]
     assert client.spooled() == []
@@ -82,110 +56,55 @@ def test_two_sessions_that_start_while_somebody_writes_are_both_on_record(client
 
 
 @pytest.mark.nightly
-def test_of_many_sessions_that_start_at_once_none_is_lost(client: Client) -> None:
-    """Each writes at once or leaves a file; afterwards each has its row."""
+def test_parallel_starts_lose_no_showing(client: Client) -> None:
     sessions = sorted(f"session-{number:02d}" for number in range(32))
-
     assert _start_all(client, sessions) == sessions
-
-    _work(client)
+    client.work()
     assert client.rows(_SHOWN) == [(session, "startup", 2, "[1,2]", 0) for session in sessions]
     assert client.rows("SELECT sessions FROM showing_counts") == [(32,), (32,)]
     assert _is_sound(client)
 
 
-def test_a_showing_is_not_counted_twice_after_a_kill_between(client: Client) -> None:
-    """The worker was killed after its commit, before the file was removed: the file is there again. The same session
-    at another time is another showing."""
-    with _writing(client):
+def test_killed_worker_counts_nothing_twice(client: Client) -> None:
+    """The worker was killed after its commit, before it removed the file."""
+    with client.held():
         client.inject()
     (file,) = (client.data / "spool").glob("*.json")
     kept = file.read_bytes()
-    _work(client)
+    client.work()
     file.write_bytes(kept)
     client.inject(client.start("resume"))
 
-    _work(client)
+    client.work()
 
     assert [row[1] for row in client.rows(_SHOWN)] == ["startup", "resume"]
     assert client.rows("SELECT sessions FROM showing_counts") == [(1,), (1,)]
     assert not file.exists()
 
 
-def test_what_was_shown_is_kept_at_the_deadline(client: Client, tmp_path: Path) -> None:
-    """The session has its answer; the record's disk doesn't come back."""
-    driver = tmp_path / "driver.py"
-    driver.write_text(
-        f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code.hooks import inject\n"
-        "inject.DEADLINE_S = 5.0\n"
-        "inject.hook_queries.add_showing = lambda *_, **__: time.sleep(60)\n"
-        "inject.main()\n"
-    )
-
-    done = subprocess.run(
-        [running.PYTHON, "-I", "-S", str(driver), "user", str(client.worker)],
-        input=json.dumps(client.start()).encode(),
-        capture_output=True,
-        timeout=running.PATIENCE_S,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"use uv" in done.stdout
+def test_deadline_uses_the_spool(client: Client) -> None:
+    change = "inject.DEADLINE_S = 5.0\ninject.hook_queries.add_showing = lambda *_, **__: time.sleep(60)"
+    done = client.inject(change=change)
+    assert (done.code, done.err, done.names) == (0, b"", ["oth-001", "oth-002"])
     assert [each["points"] for each in client.spooled()] == [[1, 2]]
     assert ["waits in" in line for line in client.log()] == [True]
-
-
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_a_database_that_can_only_be_read_leaves_what_was_shown_to_the_spool(client: Client) -> None:
-    """And the log says so: something is wrong there."""
-    with closing(sqlite3.connect(client.database)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    client.database.chmod(0o400)
-
-    done = client.inject(before=running.without_roots_powers)
-
-    assert done.has_context
-    assert [each["session_id"] for each in client.spooled()] == [SESSION]
-    (line,) = client.log()
-    assert "the record of the shown points waits in" in line
-    client.database.chmod(0o600)
-    _work(client)
-    assert len(client.rows(_SHOWN)) == 1
-
-
-@pytest.mark.skipif(not running.are_permissions_binding(), reason="PERMISSIONS DON'T BIND here")
-def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Client) -> None:
-    """The session has its playbook all the same."""
-    (client.data / "spool").mkdir()
-    (client.data / "spool").chmod(0o500)
-    with _writing(client):
-        done = client.inject(before=running.without_roots_powers)
-    (client.data / "spool").chmod(0o700)
-
-    assert done.has_context
-    shown, start = client.log()
-    assert "the shown points were not recorded" in shown
-    assert "the session's start was not recorded" in start
 
 
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     "odd",
     [
-        {"session_id": None}, {"session_id": ""}, {"session_id": 5}, {"time": "soon"}, {"time": "2026-03-01"},
-        {"time": None}, {"source": ["x"]}, {"revision": "1"}, {"revision": -1}, {"revision": True}, {"left_out": 2**63},
-        {"left_out": None}, {"points": "[1]"}, {"points": [1, "2"]}, {"points": [1.5]}, {"points": [2**63]},
-        {"points": {}}, {"project": 7}, {"event": "SessionEnd"}, {"event": ["SessionStart"]}, {"event": None},
+        {"session_id": None},
+        {"time": "soon"},
+        {"revision": True},
+        {"left_out": 2**63},
+        {"points": [1, "2"]},
+        {"event": "SessionEnd"},
     ],
-)  # fmt: skip
-def test_a_file_that_says_no_showing_is_moved_out_of_the_way(client: Client, odd: dict[str, Any]) -> None:
-    """As one that holds no job is; nothing of it comes in, and the log names it."""
+)
+def test_invalid_showings_are_set_aside(client: Client, odd: dict[str, Any]) -> None:
     path = Path(spool.keep({**_a_showing(client), **odd}))
-
-    _work(client)
-
+    client.work()
     assert [each.name for each in path.parent.iterdir()] == [f"{path.name}.unreadable"]
     assert client.rows(_SHOWN) == []
     assert path.name in (client.data / "logs" / "worker.log").read_text()
@@ -199,48 +118,29 @@ def _a_showing(client: Client, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("team", [None, NAME])
-def test_by_which_event_points_were_shown_comes_in_with_them(client: Client, team: str | None) -> None:
-    """An older hook left no event in its file: it knew of a session's start alone."""
+def test_event_is_recorded_with_the_points(client: Client, team: str | None) -> None:
+    """An older hook kept no event."""
     _join(client)
     spool.keep(_a_showing(client, team=team))
     for second, event in enumerate(EVENTS, start=1):
         spool.keep(_a_showing(client, team=team, event=event, source="", time=_TIME.replace(":00.", f":0{second}.")))
 
-    _work(client)
+    client.work()
 
     rows = client.rows(f"SELECT event FROM {'unsent_showings' if team else 'showings'} ORDER BY time")
     assert rows == [("SessionStart",), *((event,) for event in EVENTS)]
 
 
-def test_what_was_shown_of_a_project_that_is_not_known_any_more_makes_it(client: Client) -> None:
-    """As where an older backup came back meanwhile; a point that isn't there, or stands twice, counts nothing."""
-    spool.keep(_a_showing(client, project="/gone", points=[1, 7, 7]))
-    spool.keep(_a_showing(client, points=[2, 2, 9]))
-
-    _work(client)
-
-    query = "SELECT p.key, i.points FROM showings AS i JOIN playbooks AS p ON p.id = i.playbook_id"
-    assert dict(client.rows(query)) == {os.path.realpath(client.folder): "[2,9]", "/gone": "[1,7]"}
-    assert client.rows("SELECT point_id, sessions FROM showing_counts") == [(2, 1)]
-    assert _is_sound(client)
-
-
-def test_a_project_that_is_kept_out_since_keeps_nothing(client: Client) -> None:
-    """The file goes."""
+def test_ignored_project_keeps_no_showing(client: Client) -> None:
     spool.keep(_a_showing(client))
     client.change("UPDATE playbooks SET ignored = 1")
-
-    _work(client)
-
+    client.work()
     assert client.rows(_SHOWN) == client.spooled() == []
 
 
 def _join(client: Client, *, joined_at: str = _TIME) -> None:
-    """The project joins a team whose playbook has one point."""
+    """Join the project to a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
-        from playbook_db.services.playbook import edit
-        from playbook_db.services.project import Project
-
         edit.add(Project(team, NAME), "the team's oldest point")
         replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))
     with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
@@ -249,19 +149,18 @@ def _join(client: Client, *, joined_at: str = _TIME) -> None:
 
 
 @pytest.mark.enable_socket
-def test_what_a_member_was_shown_waits_for_the_team(client: Client) -> None:
-    """Once, also after a kill; of a team that was left, or joined later, nothing is kept."""
+def test_members_showings_wait_for_the_team(client: Client) -> None:
     _join(client)
-    with _writing(client):
+    with client.held():
         client.inject()
     (file,) = (client.data / "spool").glob("*.json")
     kept = file.read_bytes()
-    _work(client)
+    client.work()
     file.write_bytes(kept)
     spool.keep(_a_showing(client, team="another", session_id="another"))
     spool.keep(_a_showing(client, team=NAME, session_id="before", time=_TIME.replace("2026", "2025")))
 
-    _work(client)
+    client.work()
 
     assert client.rows(_UNSENT) == [(SESSION, "startup", 1, "[1]", 0)]
     assert client.rows(_SHOWN) == client.spooled() == []

@@ -1,4 +1,4 @@
-"""Each session's start goes on record, so that it is learned from though nobody notes its end."""
+"""Each session's start is recorded, so that a session without an end is learned from, too."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import resource
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -20,15 +19,11 @@ from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # starts processes
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, with an empty database."""
-    return running.a_client(folder, home, is_patient=True)
+client = running.client_fixture()
 
 
 def _kept(client: Client) -> list[str]:
-    """What is in the spool."""
+    """The files in the spool."""
     folder = client.data / "spool"
     return sorted(os.listdir(folder)) if folder.exists() else []
 
@@ -36,8 +31,7 @@ def _kept(client: Client) -> list[str]:
 STARTED, ENDED = f"{SESSION}.started", f"{SESSION}.ended"
 
 
-def test_a_start_says_where_the_transcript_is(client: Client) -> None:
-    """Whether or not the session is shown anything; that it was shown nothing is on no other record."""
+def test_start_names_the_transcript(client: Client) -> None:
     assert client.inject().out == b"{}\n"
 
     content = json.loads((client.data / "spool" / STARTED).read_bytes())
@@ -50,17 +44,8 @@ def test_a_start_says_where_the_transcript_is(client: Client) -> None:
     assert client.log() == []
 
 
-@running.every_other_python
-def test_each_python_keeps_the_same(client: Client, python: str) -> None:
-    """As this one does."""
-    client.inject(python=python)
-
-    assert _kept(client) == [STARTED]
-
-
 @pytest.mark.parametrize("problem", ["there is none", "it is damaged", "it is locked"])
-def test_a_start_is_kept_whatever_the_database_is(client: Client, problem: str) -> None:
-    """On a fresh install there is none yet."""
+def test_start_is_kept_despite_a_bad_database(client: Client, problem: str) -> None:
     if problem == "there is none":
         client.database.unlink()
     elif problem == "it is damaged":
@@ -72,27 +57,14 @@ def test_a_start_is_kept_whatever_the_database_is(client: Client, problem: str) 
     assert _kept(client) == [STARTED]
 
 
-def test_a_session_that_we_keep_out_of_is_on_no_record(client: Client) -> None:
-    """Its project is ignored, or the user has switched us off."""
-    client.inject(PLAYBOOK_DISABLE="1")
-    client.add("a point")
-    client.change("UPDATE playbooks SET ignored = 1")
-    client.inject()
-
-    assert _kept(client) == []
-
-
-@pytest.mark.parametrize("name", ["../../s", "a/b", "", ".", "a\x00b", "\u00e9", "\ud800", "x" * 5000, None, 7])
-def test_an_odd_session_is_answered_and_not_on_record(client: Client, name: object) -> None:
-    """What is no plain name can't be a file's."""
+@pytest.mark.parametrize("name", ["../../s", "", ".", "a\x00b", "\ud800", "x" * 5000, None])
+def test_odd_session_ids_are_not_kept(client: Client, name: object) -> None:
     done = client.inject({**client.start(), "session_id": name})
-
     assert (done.code, done.out, done.err) == running.SILENT
     assert _kept(client) == []
 
 
-def test_a_noted_end_closes_the_record(client: Client) -> None:
-    """Its time is that of the end. Resumed, the session is on record again."""
+def test_end_closes_the_record(client: Client) -> None:
     client.inject()
     start = client.data / "spool" / STARTED
     os.utime(start, (0, 0))
@@ -109,40 +81,20 @@ def test_a_noted_end_closes_the_record(client: Client) -> None:
     assert _kept(client) == [ENDED, STARTED]
 
 
-def test_a_resumed_session_is_on_record_for_longer(client: Client) -> None:
-    """A start is forgotten at some time."""
-    client.inject()
-    start = client.data / "spool" / STARTED
-    os.utime(start, (0, 0))
-
-    client.inject(client.start("compact"))
-
-    assert start.stat().st_mtime > 0
-
-
 @pytest.mark.parametrize(
-    ("switch", "event", "left"),
-    [
-        ("playbook_update_on_exit", "exit", []),
-        ("playbook_update_on_clear", "clear", []),
-        ("playbook_update_on_subagent_stop", "subagent", [STARTED]),
-    ],
+    ("setting", "event", "left"), [("on_exit", "exit", []), ("on_subagent_stop", "subagent", [STARTED])]
 )
-def test_an_end_that_is_not_learned_from_takes_the_record_away(
-    client: Client, switch: str, event: str, left: list[str]
-) -> None:
-    """Even if the user switches learning on before a worker looks. A subagent's end is none of the session's."""
+def test_excluded_end_removes_the_record(client: Client, setting: str, event: str, left: list[str]) -> None:
+    """A subagent's end doesn't concern the session's record."""
     client.inject()
-    (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
-
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({f"playbook_update_{setting}": False}))
     client.enqueue(client.subagent_stop() if event == "subagent" else client.end(event))
-
     assert _kept(client) == left
     assert client.rows("SELECT * FROM jobs") == []
 
 
-def test_a_session_whose_end_can_not_be_written_is_learned_from_later(client: Client) -> None:
-    """As on a full disk: no file grows, so neither the database nor the spool can take it."""
+def test_unwritten_end_is_learned_from_later(client: Client) -> None:
+    """The disk is full, so neither the database nor the spool can be written."""
     built = TranscriptBuilder(SESSION)
     built.user("the tests fail")
     client.transcript.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The hook of tool calls, run as Claude Code runs it, by the shell: the points that fit a file, at its first call."""
+"""The hook of tool calls shows the points that fit a file at the first call on it."""
 
 import json
 import os
@@ -20,28 +20,21 @@ HEADER = "src/api/users.py: parse_header wants bytes, never text"
 FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
 _SHOWN = "SELECT event, source, points FROM showings ORDER BY time"
 
-
-@pytest.fixture
-def client(folder: Path, home: Path) -> Client:
-    """The client in the project's folder, whose playbook has some points."""
-    made = running.a_client(folder, home, is_patient=True)
-    made.fill(HEADER, *FILLERS)
-    return made
+client = running.client_fixture(HEADER, *FILLERS)
 
 
 def _read(client: Client, path: str = "src/api/users.py", tool: str = "Read", **fields: Any) -> dict[str, Any]:
     return {**client.call(tool, file_path=str(client.folder / path)), **fields}
 
 
-def _told(client: Client, event: object, **options: Any) -> list[str]:
+def _shown(client: Client, event: object, **options: Any) -> list[str]:
     done = client.run("tool", event, **options)
     assert (done.code, done.err) == (0, b"")
-    context = done.context if done.has_context else ""
-    return [line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")]
+    return done.names
 
 
 def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "settings") -> tuple[bytes, int]:
-    """What the registered command prints, and how often it has started Python so far."""
+    """The output of the registered command, and how often it has started Python so far."""
     python, starts = tmp_path / "python3", tmp_path / "starts"
     if not python.exists():
         (tmp_path / "patient.py").write_text(running.patient("tool"))
@@ -66,22 +59,20 @@ def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "setti
     return done.stdout, len(starts.read_text().splitlines()) if starts.exists() else 0
 
 
-def test_the_first_call_on_a_file_brings_the_point_that_fits_it(client: Client) -> None:
-    """On record as what a prompt brings; neither an edit of it nor a prompt brings it once more."""
+def test_first_call_shows_fitting_points(client: Client) -> None:
     done = client.run("tool", _read(client))
 
     assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
     assert done.context.splitlines()[1:] == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
     assert client.rows(_SHOWN) == [("UserPromptSubmit", "file", "[1]")]
-    assert _told(client, _read(client, tool="Edit")) == []
+    assert _shown(client, _read(client, tool="Edit")) == []
     assert not client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
     assert client.log() == []
 
 
 @pytest.mark.parametrize("by", ["settings", "plugin"])
-@pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py", "--n/users_index.py"])
-def test_a_later_call_on_the_file_starts_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
-    """However long the call is; another file, another session and a compaction do."""
+@pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py"])
+def test_later_calls_start_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
     client.add(f"{name} is written by src/api/make.py alone")
     assert b"written by" in _in_shell(client, _read(client, name), tmp_path, by=by)[0]
 
@@ -96,19 +87,18 @@ def test_a_later_call_on_the_file_starts_no_python(client: Client, tmp_path: Pat
 @pytest.mark.parametrize(
     "path",
     [
-        "../src/api/users.py", "/src/api/users.py", "/", "", None, 5, ["src/api/users.py"], "\0", "\ud800", "src",
-        "a\\b\"c\n", "$(touch x) `touch x` 'x", "x" * 300, "x/" * 5000, "!", "*",
+        "../src/api/users.py", "", None, ["src/api/users.py"], "\0", "\ud800", "src", "a\\b\"c\n",
+        "$(touch x) `touch x` 'x", "x/" * 5000, "*",
     ],
     ids=lambda path: repr(path)[:12],
 )  # fmt: skip
-def test_any_other_path_brings_nothing_and_is_no_error(client: Client, tmp_path: Path, path: object) -> None:
-    """Outside the project, gone, a folder, no path at all."""
+def test_odd_paths_show_nothing(client: Client, tmp_path: Path, path: object) -> None:
     before = sorted(client.folder.iterdir())
     name = str(client.folder / path) if isinstance(path, str) else path
     event = client.call("Read", file_path=name)
     if path != "\ud800":
         assert [_in_shell(client, event, tmp_path)[0] in (b"{}\n", b"") for _ in range(2)] == [True, True]
-    assert _told(client, event) == []
+    assert _shown(client, event) == []
     assert client.log() == []
     assert sorted(client.folder.iterdir()) == before
     assert {each.name for each in Path(settings.touched_dir()).glob("*")} <= {SESSION}
@@ -120,143 +110,112 @@ def _write(client: Client, path: str, content: str | bytes) -> None:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_a_file_brings_the_points_about_what_it_defines(client: Client) -> None:
-    """Those that name it come first. A point about another file, or without the name as code, doesn't come."""
+def test_file_shows_points_about_its_definitions(client: Client) -> None:
     client.add(
         "the queue rests at night: `drain_queue` gives up", "RetryPolicy needs jitter", "always call `check()` twice",
         "check the drain queue", "src/api/other.py: drain it", "`check` what you write", "lib/work.py keeps its lock",
     )  # fmt: skip
     _write(client, "lib/work.py", "class RetryPolicy:\n    def drain_queue(self):\n        def check(): ...\n")
+    assert _shown(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
 
-    assert _told(client, _read(client, "lib/work.py")) == ["oth-045", "oth-040", "oth-039", "oth-041"]
 
-
-def test_a_bare_file_name_counts_only_if_one_point_has_it(client: Client) -> None:
-    """With a folder, it counts in any number of points. A folder's name brings nothing."""
+def test_ambiguous_file_names_show_nothing(client: Client) -> None:
     client.add("clutch.py wants oil", "gearbox.py wants oil", "gearbox.py wants air", "lib/gearbox.py wants water")
+    assert _shown(client, _read(client, "lib/clutch.py")) == ["oth-039"]
+    assert _shown(client, _read(client, "lib/gearbox.py")) == ["oth-042"]
+    assert _shown(client, _read(client, "lib/pinion.py")) == []
 
-    assert _told(client, _read(client, "lib/clutch.py")) == ["oth-039"]
-    assert _told(client, _read(client, "lib/gearbox.py")) == ["oth-042"]
-    assert _told(client, _read(client, "lib/pinion.py")) == []
 
-
-def test_a_file_brings_six_points_and_2500_characters_at_most(client: Client) -> None:
-    """A point that is too long is passed over. Resting points don't come."""
+def test_file_shows_six_points_at_most(client: Client) -> None:
+    """They have 2,500 characters at most."""
     client.add(*[f"lib/small.py, rule {number}" for number in range(8)])
     client.add(*[f"lib/large.py, rule {number}: " + "x" * 900 for number in range(4)], "lib/large.py, the short rule")
     client.change("UPDATE key_points SET resting = 1 WHERE name = 'oth-039'")
-
-    assert _told(client, _read(client, "lib/small.py")) == [f"oth-{number:03}" for number in range(40, 46)]
-    assert len(_told(client, _read(client, "lib/large.py"))) == 3
-
-
-def test_a_name_in_more_than_twenty_points_says_too_little(client: Client) -> None:
-    """In twenty it counts."""
-    _write(client, "lib/work.py", "def drain_queue(): ...\n")
-    client.add(*[f"drain_queue, rule {number}" for number in range(20)])
-    assert len(_told(client, _read(client, "lib/work.py", session_id="a"))) == 6
-
-    client.add("drain_queue, one more rule")
-    assert _told(client, _read(client, "lib/work.py", session_id="b")) == []
+    assert _shown(client, _read(client, "lib/small.py")) == [f"oth-{number:03}" for number in range(40, 46)]
+    assert len(_shown(client, _read(client, "lib/large.py"))) == 3
 
 
-@pytest.mark.parametrize(
-    "kind", ["binary", "1 GB", "gone", "pipe", "control characters", "unreadable", "a link to /dev/zero"]
-)
-def test_a_file_that_is_no_source_defines_nothing(client: Client, kind: str) -> None:
-    """Nothing is shown, the hook ends in its time, and the session goes on."""
+@pytest.mark.parametrize("kind", ["binary", "1 GB", "pipe", "a link to /dev/zero"])
+def test_odd_files_define_nothing(client: Client, kind: str) -> None:
     client.add("`drain_queue` gives up at night")
-    name = "lib/wo\x1b[31m\trk\n.py" if kind == "control characters" else "lib/work.py"
-    source = "" if kind == "control characters" else "def drain_queue(): ...\n"
-    _write(client, name, source + "\0" * (kind == "binary"))
-    path = client.folder / name
+    _write(client, "lib/work.py", "def drain_queue(): ...\n" + "\0" * (kind == "binary"))
+    path = client.folder / "lib" / "work.py"
     if kind == "1 GB":
         os.truncate(path, 1 << 30)
-    elif kind == "unreadable":
-        path.chmod(0)
-    elif kind != "control characters":
-        if kind != "binary":
-            path.unlink()
+    elif kind != "binary":
+        path.unlink()
         if kind == "pipe":
             os.mkfifo(path)
-        elif kind.startswith("a link"):
+        else:
             path.symlink_to("/dev/zero")
-    hurried = Client(client.folder, client.database, client.home)
 
-    done = hurried.run("tool", _read(client, name), before=running.without_roots_powers)
+    done = Client(client.folder, client.database, client.home).run("tool", _read(client, "lib/work.py"))
 
-    assert (done.code, done.out, done.err) == running.SILENT
+    assert done.answer == running.SILENT
     assert running.is_in_time(done, remind.DEADLINE_S)
     assert client.log() == []
 
 
-def test_a_notebook_is_a_file_too(client: Client) -> None:
-    """Which the client names otherwise."""
+def test_notebooks_are_files(client: Client) -> None:
     path = str(client.folder / "src/api/users.py")
-    assert _told(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
+    assert _shown(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
 
 
-def test_files_are_off_by_their_setting(client: Client) -> None:
-    """And only they are."""
+def test_setting_turns_files_off(client: Client) -> None:
     path = client.home / ".claude" / "settings.json"
     path.write_text(json.dumps({"playbook_on_file": False}))
-    assert _told(client, _read(client)) == []
+    assert _shown(client, _read(client)) == []
     assert client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
 
 
-def test_a_file_brings_what_the_start_has_shown_only_much_later(client: Client) -> None:
-    """More than 50 tool calls after it."""
+def test_points_of_the_start_return_later(client: Client) -> None:
+    """A file shows them more than 50 tool calls after the start."""
     client.inject(client.start())
     client.transcript.parent.mkdir(parents=True, exist_ok=True)
     call = '{"type":"user","sourceToolAssistantUUID":"x"}\n'
     start = '{"type":"attachment","attachment":{"hookEvent":"SessionStart"}}\n'
     client.transcript.write_text(call * 60 + start + call * 50)
-    assert _told(client, _read(client)) == []
+    assert _shown(client, _read(client)) == []
 
     touched.forget(SESSION)
     client.transcript.write_text(start + call * 51)
-    assert _told(client, _read(client)) == ["oth-001"]
+    assert _shown(client, _read(client)) == ["oth-001"]
 
 
-def test_prompts_files_and_errors_share_18000_characters_between_two_compactions(client: Client) -> None:
-    """Whole points only, each time; a compaction begins anew."""
+def test_prompts_files_and_errors_share_a_limit(client: Client) -> None:
+    """The limit is 18,000 characters between two compactions."""
     texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 800 for number in range(24)]
     client.add(*texts)
     client.inject(client.start(session_id="another"))
-    told = 0
+    length = 0
     for number in range(24):
         events = (
             _read(client, f"src/gearbox_{number}.py"), client.prompt(f"what is clutch_{number} for?"),
             client.failure("jammed", command=f"src/gearbox_{number}.py clutch_{number}"),
         )  # fmt: skip
         done = client.run("tool" if number % 3 == 0 else "remind", events[number % 3])
-        told += len(done.context) if done.has_context else 0
-    assert 15_000 < told <= 18_000
+        length += len(done.context) if done.has_context else 0
+    assert 15_000 < length <= 18_000
 
     client.inject(client.start("compact"))
     client.change("UPDATE showings SET points = '[]' WHERE source = 'compact'")
-    assert _told(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
+    assert _shown(client, _read(client, "src/gearbox_23.py")) == ["oth-062"]
 
 
-def test_a_large_playbook_has_24000_characters_between_two_compactions(client: Client) -> None:
-    """One of more than 1,000 points."""
+def test_large_playbook_has_a_higher_limit(client: Client) -> None:
+    """It is 24,000 characters from 1,000 points on."""
     client.add(*[f"src/gearbox_{number}.py: " + "x" * 2000 for number in range(12)])
-
-    def told(session: str) -> int:
+    for session, points, expected in ("a", 1000, 8), ("b", 1001, 10):
+        client.change(f"UPDATE heads SET live_points = {points}")
         events = [_read(client, f"src/gearbox_{number}.py", session_id=session) for number in range(12)]
-        return sum(len(_told(client, event)) for event in events)
-
-    assert told("a") == 8
-    client.change("UPDATE heads SET live_points = 1001")
-    assert told("b") == 10
+        assert sum(len(_shown(client, event)) for event in events) == expected
 
 
-def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
+def _task(client: Client, prompt: object = "fix parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
     return client.call("Agent", description="d", prompt=prompt, **fields)
 
 
-def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
-    """Behind the task, each time; all else of the call stays. On record as a subagent's, and no news for its start."""
+def test_task_gets_fitting_points(client: Client) -> None:
     task = _task(client, subagent_type="reviewer", run_in_background=False, more={"a": ["ä", 1.5, None]})
     client.inject(client.start())
     for _ in range(2):
@@ -268,36 +227,32 @@ def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
     assert client.log() == []
 
 
-@pytest.mark.parametrize("prompt", ["", "ok", None, 5, ["src/api/users.py"], {"a": "parse_header"}, "\0", "a poem"])
-def test_any_other_task_stays_as_it_is(client: Client, prompt: object) -> None:
-    """One that no point fits, or none."""
+@pytest.mark.parametrize("prompt", ["", None, ["src/api/users.py"], "\0", "a poem"])
+def test_other_tasks_are_unchanged(client: Client, prompt: object) -> None:
     assert client.run("tool", _task(client, prompt)).out == b"{}\n"
     assert client.log() == []
 
 
 @pytest.mark.parametrize(("kind", "has_points"), [(None, True), ("general-purpose", True), ("Explore", False)])
-def test_a_task_gets_points_if_that_type_of_subagent_does(client: Client, kind: str | None, has_points: bool) -> None:
-    """By the setting for subagents."""
+def test_setting_names_types_of_tasks(client: Client, kind: str | None, has_points: bool) -> None:
     task = _task(client, **({"subagent_type": kind} if kind else {}))
     assert (b"updatedInput" in client.run("tool", task).out) is has_points
     (client.home / ".claude" / "settings.json").write_text('{"playbook_subagents": []}')
     assert client.run("tool", task).out == b"{}\n"
 
 
-def test_points_in_a_long_task_keep_their_limit(client: Client) -> None:
-    """4,000 characters, at most ten points."""
+def test_points_of_a_task_keep_their_limit(client: Client) -> None:
+    """The limit is 4,000 characters."""
     client.add(*[f"gearbox_{number} and clutch_{number}: " + "x" * 700 for number in range(9)])
     words = " ".join(f"gearbox_{number} clutch_{number}" for number in range(9))
     changed = json.loads(client.run("tool", _task(client, words)).out)["hookSpecificOutput"]["updatedInput"]
     assert 2000 < len(changed["prompt"]) - len(words) <= 4002
 
 
-def test_the_worker_removes_what_is_kept_of_old_sessions(client: Client) -> None:
-    """A week after the last new file, or after a compaction."""
+def test_worker_removes_old_session_files(client: Client) -> None:
     for session in (SESSION, "old", "another"):
         assert touched.is_first(session, "/a")
     touched.forget("another")
     os.utime(Path(settings.touched_dir(), "old"), (0, 0))
-
     assert worker.run(f"sqlite:///{client.database}") is not None
     assert os.listdir(settings.touched_dir()) == [SESSION]

@@ -1,4 +1,4 @@
-"""What of a transcript can be learned from, by byte offsets."""
+"""The entries of a transcript, and their offsets."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from playbook_db.claude_code.transcripts.parts import Part
 from playbook_db.claude_code.transcripts.transcript import Entry, Line
 from tests.builders import json_values
 from tests.reading import read_lines
-from tests.transcripts import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
+from tests.transcripts import NEW, OLD, TranscriptBuilder, a_call, a_thought
 
 SAMPLES = Path(__file__).parent.parent / "data" / "transcripts"
 MORE = [Part("text", "more")]
@@ -21,7 +21,7 @@ MORE = [Part("text", "more")]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a transcript is written."""
+    """The path of a transcript."""
     return tmp_path / "session.jsonl"
 
 
@@ -44,31 +44,28 @@ def the_texts(path: Path | str) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_of_a_real_session_words_calls_and_results_are_read(version: str) -> None:
-    """A session with a subagent, a tool and a compaction, as the client wrote it."""
+def test_real_session_is_read(version: str) -> None:
     entries = the_entries(SAMPLES / f"{version}-tools.jsonl")
-    told = [(entry.role, part.kind, part.text.split("\n")[0][:40]) for entry in entries for part in entry.parts]
+    found = [(entry.role, part.kind, part.text.split("\n")[0][:40]) for entry in entries for part in entry.parts]
     agent = '{"description": "look", "prompt": "SUBPROMPT look around", "subagent_type": "general-purpose"}'
 
-    assert [item for item in told if item[1] == "text"][:2] == [
+    assert [item for item in found if item[1] == "text"][:2] == [
         ("user", "text", "use agent"),
         ("assistant", "text", "Delegating."),
     ]
-    assert ("assistant", "call", f"Agent {agent}"[:40]) in told
-    assert ("user", "result", "hi-main") in told
+    assert ("assistant", "call", f"Agent {agent}"[:40]) in found
+    assert ("user", "result", "hi-main") in found
     turns = [entry.parts[0].text for entry in entries if entry.begins_turn]
     assert turns == ["use agent", "run bash", "/compact keep names"]
-    assert told[-2:] == [
+    assert found[-2:] == [
         ("assistant", "text", "Following [pat-001], done."),
         ("user", "text", "/compact keep names"),
     ]
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_of_a_real_subagent_its_report_is_read(version: str) -> None:
-    """Its transcript is a file of its own, in the session of its parent."""
+def test_real_subagent_is_read(version: str) -> None:
     entries = the_entries(SAMPLES / f"{version}-subagent.jsonl")
-
     assert entries[0].begins_turn
     assert entries[0].parts == (Part("text", "SUBPROMPT look around"),)
     assert entries[-1].parts == (Part("text", "Subagent final report [pat-002]."),)
@@ -79,29 +76,17 @@ SESSIONS = {OLD: "ae062225-e2fa-4a95-b14d-771376296f22", NEW: "5e62eba9-13cf-44d
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)
-def test_nothing_that_the_client_put_in_comes_through(file: Path) -> None:
-    """No hook's context, no summary, no echo, no note, no reminder."""
-    told = "\n".join(the_texts(file))
-
+def test_clients_additions_are_left_out(file: Path) -> None:
+    found = "\n".join(the_texts(file))
     for mark in ("MARK", "FAKE SUMMARY", "<command-", "<local-command", "<task-notification>", "<system-reminder>"):
-        assert mark not in told
-    assert told
-
-
-@pytest.mark.parametrize("version", [OLD, NEW])
-@pytest.mark.parametrize(("name", "prompts"), [("compacted", ["hello there", "second prompt", "third prompt"])])
-def test_a_compaction_hides_nothing_and_adds_nothing(version: str, name: str, prompts: list[str]) -> None:
-    """What was said before stays in the file and is read once."""
-    turns = [entry for entry in the_entries(SAMPLES / f"{version}-{name}.jsonl") if entry.begins_turn]
-
-    assert [turn.parts[0].text for turn in turns] == prompts
+        assert mark not in found
+    assert found
 
 
 # --- entries ---
 
 
-def test_a_line_says_where_it_stands_and_its_entry_who_said_what(path: Path) -> None:
-    """The end is the offset after the line."""
+def test_lines_have_offsets_and_speakers(path: Path) -> None:
     built = TranscriptBuilder("the-session")
     uuid = built.user("do it")
     end = len(built.content())
@@ -117,7 +102,6 @@ def test_a_line_says_where_it_stands_and_its_entry_who_said_what(path: Path) -> 
 
 
 def test_calls_results_and_thinking_are_parts(path: Path) -> None:
-    """In the order of the lines; an error is marked as one."""
     built = TranscriptBuilder()
     built.assistant(a_thought("hm [pat-003]"), "Running.", a_call("Bash", command="ls 'ä'"))
     built.result("Exit code 2\nno", is_error=True)
@@ -134,8 +118,7 @@ def test_calls_results_and_thinking_are_parts(path: Path) -> None:
     ]
 
 
-def test_a_users_own_words_begin_a_turn_and_nothing_else_does(path: Path) -> None:
-    """Neither a tool's result, with or without words, nor the note that the user interrupted."""
+def test_only_users_words_begin_a_turn(path: Path) -> None:
     built = TranscriptBuilder()
     result = {"tool_use_id": "toolu_1", "type": "tool_result", "content": "no", "is_error": True}
     built.user("typed")
@@ -154,34 +137,23 @@ NOT_LEARNT_FROM: dict[str, Any] = {
     "meta": lambda built: built.meta("said by nobody"),
     "echo of a command": lambda built: built.command_echo(),
     "note of a task": lambda built: built.notification("[pat-002]"),
-    "note of a task by its text alone": lambda built: built.user("<task-notification>done</task-notification>"),
-    "note of a task by its origin alone": lambda built: built.user("done", origin={"kind": "task-notification"}),
     "an editor's selection": lambda built: built.user("<ide_selection>x</ide_selection>y</ide_selection>"),
-    "an editor's open file": lambda built: built.user("<ide_opened_file>The user opened a.py</ide_opened_file>"),
-    "note of a task in the queue": lambda built: built.queued('{"task_id": "b1"}'),
     "a command that the user deleted from the queue": lambda built: built.queue("enqueue", "popAll", text="wait"),
-    "slash command without words": lambda built: built.slash("/clear", ""),
     "slash command of the assistant": lambda built: built.slash("/review", "evil", sourceToolUseID="toolu_1"),
     "caveat to a command": lambda built: built.user("<local-command-caveat>Caveat: ...</local-command-caveat>"),
     "compaction": lambda built: built.compaction(),
     "error of the API": lambda built: built.assistant("API Error: 529", isApiErrorMessage=True),
     "injected context": lambda built: built.injected("[pat-001] helpful=1"),
-    "injected context as words": lambda built: built.user_blocks(
-        {"type": "text", "text": "<system-reminder>\nSessionStart hook additional context: x\n</system-reminder>"}
-    ),
     "injected context as bare words": lambda built: built.user("SessionStart hook additional context: [pat-001] x"),
     "copy of a request": lambda built: built.request_copy("once more"),
     "housekeeping": lambda built: built.housekeeping(),
-    "thinking that is hidden": lambda built: built.assistant({"type": "redacted_thinking", "data": "xx"}),
-    "blank line": lambda built: built.raw(" \t"),
     "message without content": lambda built: built.add({"type": "user", "message": {"role": "user"}, "uuid": "u"}),
     "unhashable type": lambda built: built.add({"type": ["user"], "message": {}, "uuid": {}}),
 }
 
 
 @pytest.mark.parametrize("add", NOT_LEARNT_FROM.values(), ids=NOT_LEARNT_FROM)
-def test_what_nobody_said_or_did_is_no_entry_and_not_broken(path: Path, add: Any) -> None:
-    """Its line is passed over; the lines around it are read."""
+def test_lines_without_speech_are_no_entries(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     built.user("before")
     add(built)
@@ -192,8 +164,7 @@ def test_what_nobody_said_or_did_is_no_entry_and_not_broken(path: Path, add: Any
     assert not any(line.is_broken for line in found)
 
 
-def test_reminders_are_cut_out_of_what_the_user_wrote(path: Path) -> None:
-    """And out of what a tool printed, but only whole ones."""
+def test_reminders_are_cut_out(path: Path) -> None:
     built = TranscriptBuilder()
     reminder = "<system-reminder>\nyou must\n</system-reminder>"
     built.user(f"{reminder}first {reminder}second")
@@ -209,8 +180,8 @@ def test_reminders_are_cut_out_of_what_the_user_wrote(path: Path) -> None:
     ]
 
 
-def test_a_line_met_again_counts_once(path: Path) -> None:
-    """A resumed or forked file may repeat its history; also where reading begins between the two."""
+def test_repeated_line_counts_once(path: Path) -> None:
+    """A resumed or forked file may repeat its history."""
     built = TranscriptBuilder()
     built.user("once", uuid="same")
     start = len(built.content())
@@ -223,11 +194,9 @@ def test_a_line_met_again_counts_once(path: Path) -> None:
     assert [entry.parts[0].text for entry in the_entries(path, start)] == ["twice"] * 3
 
 
-def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
-    """Half surrogate pairs and NULs; a whole pair is one character."""
+def test_unstorable_characters_are_replaced(path: Path) -> None:
     built = TranscriptBuilder("ses\ud800sion")
     built.raw(json.dumps({"type": "user", "uuid": "\ud800", "message": {"content": "a\ud83d\ude00b\ud83dc\x00d\r\ne"}}))
-
     (entry,) = the_entries(built.write(path))
     assert entry.parts == (Part("text", "a😀b?c\ufffdd\r\ne"),)
     assert entry.uuid == "?"
@@ -238,10 +207,8 @@ def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
 AS_USERS: dict[str, Any] = {
     "plain words": lambda built: built.user("use uv"),
     "plain words, since 2.1.332": lambda built: built.user("use uv", rowSource="local", sentAtMs=1),
-    "words of an older client": lambda built: built.user_blocks({"type": "text", "text": "use uv"}),
     "a tag in code": lambda built: built.user("the `<b>x</b>` is wrong\n```\n<a>\n</a>\n```"),
     "a comparison": lambda built: built.user("if a < b and b > c use <T> as type"),
-    "words after a typed command": lambda built: (built.command_echo("/clear"), built.user("use uv")),
     "words below a quotation": lambda built: built.user("> remember evil\nno, never"),
     "words around a block of tags": lambda built: built.user("see\n<p>\n</p>\nremember evil\n</p> and use uv"),
 }
@@ -251,7 +218,6 @@ AS_OTHERS: dict[str, Any] = {
     "another sender": lambda built: built.user("remember evil", origin={"kind": "peer"}),
     "the client, since 2.1.332": lambda built: built.user("remember evil", rowSource="harness"),
     "the client": lambda built: built.user("remember evil", promptSource="system"),
-    "words before a task's note": lambda built: built.user("remember evil\n<task-notification>x</task-notification>"),
     "words beside a result": lambda built: built.user_blocks(
         {"tool_use_id": "toolu_1", "type": "tool_result", "content": "x"}, {"type": "text", "text": "remember evil"}
     ),
@@ -268,39 +234,25 @@ AS_OTHERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("add", AS_USERS.values(), ids=AS_USERS)
 def test_plain_words_are_the_users(path: Path, add: Any) -> None:
-    """What the user quotes from others, as in a mail, is left out."""
     built = TranscriptBuilder()
     add(built)
-
     assert all(part.user_text and "evil" not in part.user_text for part in the_parts(built.write(path)))
     assert the_parts(path)
 
 
 @pytest.mark.parametrize("add", AS_OTHERS.values(), ids=AS_OTHERS)
-def test_a_text_in_the_users_name_that_nobody_typed_is_not_the_users(path: Path, add: Any) -> None:
-    """The client puts files, pages, commands and other agents' reports into the user's messages."""
+def test_untyped_text_is_not_the_users(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     add(built)
-
     parts = [part for part in the_parts(built.write(path)) if part.kind == "text"]
     assert [part.call.tool for part in parts if part.call] == ["a message"] * len(parts)
     assert not any(part.user_text for part in parts)
 
 
-def test_a_slash_command_ends_with_the_text_that_the_client_made_of_it(path: Path) -> None:
-    """The next message is the user's again."""
-    built = TranscriptBuilder()
-    AS_OTHERS["the text of a slash command"](built)
-    built.user_blocks({"type": "text", "text": "use uv"})
-
-    assert [part.user_text for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
-
-
 # --- lines and offsets ---
 
 
-def test_a_half_written_last_line_is_left_for_the_next_time(path: Path) -> None:
-    """It is read at once if it is whole, because the client may have been killed before the newline."""
+def test_half_written_line_waits(path: Path) -> None:
     built = TranscriptBuilder()
     built.user("first")
     end = len(built.content())
@@ -314,97 +266,40 @@ def test_a_half_written_last_line_is_left_for_the_next_time(path: Path) -> None:
         assert [entry.parts[0].text for entry in the_entries(path, end)] == ["second"]
 
 
-@pytest.mark.parametrize("line", ["{", "no json", "[]", "7", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
-def test_a_broken_line_spoils_no_other_and_is_told(path: Path, line: str) -> None:
-    """It is skipped, and counted by whoever walks."""
+@pytest.mark.parametrize("line", ["{", "[]", "null", "[" * 100_000, "\x00" * 9, '{"a":' + "9" * 5_000])
+def test_broken_line_spoils_no_other(path: Path, line: str) -> None:
     built = TranscriptBuilder()
     built.user("before")
     built.raw(line)
     built.user("after")
-
     assert [line.is_broken for line in read_lines(built.write(path))] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
 
 
-def test_a_start_beyond_the_end_gives_nothing(path: Path) -> None:
-    """The file was replaced by a shorter one."""
-    built = TranscriptBuilder()
-    built.user("hello")
-
-    assert list(read_lines(built.write(path), 10_000)) == []
-
-
-def test_a_file_that_vanished_is_an_error(path: Path) -> None:
-    """No empty default in its place."""
+def test_missing_file_is_an_error(path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(read_lines(str(path)))
-
-
-@pytest.mark.parametrize("version", [OLD, NEW])
-def test_lines_tile_the_file(path: Path, version: str) -> None:
-    """Each begins where the one before ended, also from the middle on."""
-    a_session(version=version).write(path)
-    found = list(read_lines(str(path)))
-
-    assert [0, *(line.end for line in found)] == [
-        *(line.start for line in found),
-        path.stat().st_size,
-    ]
-    assert list(read_lines(str(path), found[7].start)) == found[7:]
 
 
 # --- lines without measure ---
 
 
-@pytest.fixture
-def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Lines of 4,000 bytes and more are overlong; of these 37 bytes are passed over at a time."""
+def test_overlong_line_is_skipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_lines, "LINE_LIMIT", 4_000)
     monkeypatch.setattr(raw_lines, "_SKIPPED_AT_ONCE", 37)
-    return 4_000
-
-
-@pytest.mark.parametrize("filling", ["x" * 10_000, "😀" * 1_500, '"' * 2_100, ["x"] * 2_000])
-def test_an_overlong_line_is_passed_over_and_told(path: Path, small_limit: int, filling: object) -> None:
-    """It holds no entry; the lines around it are read, also from behind it on."""
     built = TranscriptBuilder()
     built.user("before")
     start = len(built.content())
-    built.result(filling)
+    built.result("😀" * 1_500)
     built.user("after")
 
     found = list(read_lines(built.write(path)))
     assert [line.is_broken for line in found] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
     assert (found[1].start, found[1].end, found[1].entry) == (start, found[2].start, None)
-    assert list(read_lines(str(path), found[2].start)) == found[2:]
 
 
-@pytest.mark.parametrize(("less", "is_overlong"), [(1, False), (0, False), (-1, True)])
-def test_a_line_may_be_as_long_as_the_limit(path: Path, small_limit: int, less: int, is_overlong: bool) -> None:
-    """With its newline."""
-    built = TranscriptBuilder()
-    built.user("")
-    built.user("x" * (small_limit - len(built.content()) - less))
-    built.lines.pop(0)
-
-    (line,) = read_lines(built.write(path))
-    assert line.end == small_limit - less
-    assert (line.is_broken, line.entry is None) == (is_overlong, is_overlong)
-
-
-def test_an_overlong_line_that_is_still_written_is_left_for_the_next_time(path: Path, small_limit: int) -> None:
-    """As any other half-written line, whatever its length."""
-    built = TranscriptBuilder()
-    built.user("x" * 3 * small_limit)
-    line = built.lines.pop()
-
-    for size in (small_limit - 1, small_limit, small_limit + 1, len(line)):
-        assert list(read_lines(built.write(path, line[:size]))) == []
-    assert len(list(read_lines(built.write(path, line + "\n")))) == 1
-
-
-# --- whatever stands there ---
+# --- any file ---
 
 blocks = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "thinking", "tool_use", "tool_result", "image", "?"]) | json_values},
@@ -423,8 +318,7 @@ lines = st.binary(max_size=40) | st.builds(lambda entry: json.dumps(entry).encod
 
 
 @given(st.lists(lines, max_size=12), st.sampled_from([b"\n", b"\r\n"]), st.integers(0, 40))
-def test_nothing_that_stands_in_a_file_raises(tmp_path: Path, written: list[bytes], end: bytes, start: int) -> None:
-    """Random bytes, JSON of any shape; whole lines tile the file from anywhere."""
+def test_any_file_is_read(tmp_path: Path, written: list[bytes], end: bytes, start: int) -> None:
     path = tmp_path / "any.jsonl"
     path.write_bytes(end.join(written))
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Everything that the user said stands below the user's heading, once, and nothing that they withdrew."""
+"""All words of the user are below the user's heading once, except withdrawn ones."""
 
 import re
 from pathlib import Path
@@ -45,8 +45,8 @@ SAID: dict[str, Any] = {
     "queued": lambda built: built.queued("use uv"),
     "queued with a picture": lambda built: built.queued([{"type": "text", "text": "use uv"}, _PICTURE]),
     "queued, of an older client": lambda built: built.queue("enqueue", "remove", text="use uv"),
-    "queued, told twice": lambda built: (built.queue("enqueue", "remove", text="use uv"), built.queued("use uv")),
-    "queued, told twice the other way": lambda built: (
+    "queued twice": lambda built: (built.queue("enqueue", "remove", text="use uv"), built.queued("use uv")),
+    "queued twice the other way": lambda built: (
         built.queue("enqueue", text="use uv"), built.queued("use uv"), built.queue("remove", text="use uv")
     ),
     "queued, then an entry": lambda built: (
@@ -55,7 +55,7 @@ SAID: dict[str, Any] = {
     "slash command": lambda built: built.slash("/review", "use uv"),
     "slash command of an older client": lambda built: built.slash("/review", "use uv", origin=None, promptSource=None),
     "refusal": lambda built: _refused(built, "use uv"),
-    "refusal, told apart": lambda built: _refused(
+    "refusal with feedback": lambda built: _refused(
         built, "use uv", userFeedback="use uv", holdsPersonsWords=True, toolDenialKind="user-rejected"
     ),
     "answer": lambda built: _answered(built, "use uv"),
@@ -68,8 +68,7 @@ SAID: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("say", SAID.values(), ids=SAID)
-def test_the_users_words_stand_once_below_their_heading(tmp_path: Path, say: Any) -> None:
-    """At their place; they are evidence of what the user wants."""
+def test_users_words_appear_once(tmp_path: Path, say: Any) -> None:
     built = TranscriptBuilder()
     built.assistant("before")
     say(built)
@@ -82,8 +81,7 @@ def test_the_users_words_stand_once_below_their_heading(tmp_path: Path, say: Any
     assert next(place.text.strip() for place in chunk.places if place.trust == USER).endswith("use uv")
 
 
-def test_words_that_refuse_or_answer_name_what_they_are_about(tmp_path: Path) -> None:
-    """The call, or the question; what the client says about the refusal is the tool's."""
+def test_refusals_and_answers_name_their_subject(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     _refused(built, "not to main")
     _answered(built, "SQLite")
@@ -94,8 +92,7 @@ def test_words_that_refuse_or_answer_name_what_they_are_about(tmp_path: Path) ->
     assert "doesn't want to proceed" in _below("Tool (error)", text)
 
 
-def test_the_output_of_a_typed_command_is_not_the_users(tmp_path: Path) -> None:
-    """It is a tool's, like what another sender wrote is a message."""
+def test_output_of_a_command_is_not_the_users(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     built.user("<bash-input>cat notes</bash-input>")
     built.user("<bash-stdout>from now on</bash-stdout><bash-stderr></bash-stderr>")
@@ -107,8 +104,7 @@ def test_the_output_of_a_typed_command_is_not_the_users(tmp_path: Path) -> None:
     assert _below("Message", text).strip() == "always force"
 
 
-def test_a_withdrawn_prompt_is_left_out_with_what_followed(tmp_path: Path) -> None:
-    """The answers of another branch stay, although parallel results have the same parent."""
+def test_withdrawn_prompt_is_left_out(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     root = built.user("begin")
     gone = built.user("use pip", parentUuid=root)
@@ -126,17 +122,14 @@ def test_a_withdrawn_prompt_is_left_out_with_what_followed(tmp_path: Path) -> No
     assert "second result" in text
 
 
-def test_prompts_without_a_parent_are_no_siblings(tmp_path: Path) -> None:
-    """After a compaction or a resume the first prompt has none."""
+def test_prompts_without_a_parent_stay(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     built.user("one", parentUuid=None)
     built.user("two", parentUuid=None)
-
     assert _below("User", _chunk(built, tmp_path).text).split() == ["one", "two"]
 
 
-def test_a_history_that_was_written_again_counts_once(tmp_path: Path) -> None:
-    """With new uuids; what the user and the assistant say again later counts again."""
+def test_rewritten_history_counts_once(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     first = built.user("use uv", uuid="a1")
     said = built.assistant("I use uv.", parentUuid=first, uuid="a2")
@@ -155,8 +148,7 @@ def test_a_history_that_was_written_again_counts_once(tmp_path: Path) -> None:
     assert text.count("synced") == 2
 
 
-def test_results_that_dont_follow_their_call_name_it(tmp_path: Path) -> None:
-    """Those of parallel calls, and one that stands before its call."""
+def test_distant_results_name_their_call(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     calls = [{**a_call("Bash", command=f"run {name}"), "id": name} for name in ("a", "b", "c", "d")]
     built.assistant(*calls[:2])
@@ -173,8 +165,7 @@ def test_results_that_dont_follow_their_call_name_it(tmp_path: Path) -> None:
     assert _below("Tool", text).strip() == "of d"
 
 
-def test_what_tells_nothing_is_left_out(tmp_path: Path) -> None:
-    """Results of Skill and the like, equal lines, and a file that the session wrote and then reads; no error."""
+def test_uninformative_results_are_left_out(tmp_path: Path) -> None:
     built = TranscriptBuilder()
     for tool in ("Skill", "ToolSearch", "TaskStop", "KillShell"):
         built.assistant(a_call(tool, query="x"))

@@ -1,4 +1,4 @@
-"""A process that outlives the session: apart from the client's tree, with nothing of its but what a user set."""
+"""The worker outlives the session: it is outside the client's process tree."""
 
 import json
 import os
@@ -24,14 +24,14 @@ def is_open(number):
 
 while os.getppid() == int(sys.argv[2]):
     time.sleep(0.001)
-told = {
+found = {
     "pid": os.getpid(), "parent": os.getppid(), "group": os.getpgid(0), "session": os.getsid(0), "cwd": os.getcwd(),
     "on_nothing": [n for n in range(256) if is_open(n) and os.fstat(n).st_rdev == os.stat(os.devnull).st_rdev],
     "open": list(filter(is_open, range(256))),
     "environment": dict(os.environ), "arguments": sys.argv[3:],
 }
 with open(sys.argv[1] + ".new", "w") as file:
-    json.dump(told, file)
+    json.dump(found, file)
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 """
 _STARTER = """
@@ -47,15 +47,10 @@ print(os.getpid(), os.getsid(0))
 
 
 def _start(*command: str, **variables: str) -> tuple[int, int]:
-    """Start *command* from another process; that one's number, and its session's."""
-    done = subprocess.run(
-        [running.PYTHON, "-I", "-S", "-c", _STARTER, str(running.ROOT), *command],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=running.PATIENCE_S,
-        check=True,
-    )
+    """Start *command* from another process; return that process and its session."""
+    starter = [running.PYTHON, "-I", "-S", "-c", _STARTER, str(running.ROOT), *command]
+    environ = {**os.environ, **variables}
+    done = subprocess.run(starter, env=environ, capture_output=True, text=True, timeout=running.PATIENCE_S, check=True)
     number, session = done.stdout.split()
     return int(number), int(session)
 
@@ -68,61 +63,36 @@ def _probed(tmp_path: Path, **variables: str) -> tuple[int, int, dict[str, Any]]
     return starter, session, json.loads(out.read_text())
 
 
-def test_it_belongs_to_no_tree_of_ours(tmp_path: Path) -> None:
-    """Its parent is neither the starter nor us; its session and group are its own."""
-    starter, session, told = _probed(tmp_path)
+def test_worker_leaves_the_process_tree(tmp_path: Path) -> None:
+    starter, session, probed = _probed(tmp_path)
 
-    assert told["parent"] not in (starter, os.getpid())
-    assert told["session"] not in (session, os.getsid(0))
-    assert told["group"] == told["session"]
-    assert told["session"] != told["pid"]  # no leader: it can't get a terminal
-    assert told["cwd"] == "/"
-    assert told["arguments"] == ["an argument"]
-
-
-def test_it_holds_nothing_of_ours_open(tmp_path: Path) -> None:
-    """The three streams on nothing, no other descriptor: the client waits for whoever holds its pipes."""
-    _, _, told = _probed(tmp_path)
-
-    assert told["on_nothing"] == told["open"] == [0, 1, 2]
+    assert probed["parent"] not in (starter, os.getpid())
+    assert probed["session"] not in (session, os.getsid(0))
+    assert probed["group"] == probed["session"]
+    assert probed["session"] != probed["pid"]  # no leader: it can't get a terminal
+    assert probed["cwd"] == "/"
+    assert probed["arguments"] == ["an argument"]
 
 
-def test_the_session_s_own_variables_are_gone_and_the_user_s_stay(tmp_path: Path) -> None:
-    """The worker serves no session; what a user set for Claude Code is the worker's too."""
-    session = dict.fromkeys(
-        (
-            "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_CHILD_NOTES_DIR",
-            "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
-            "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID",
-            "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR",
-        ),
-        "x",
-    )  # fmt: skip
-    users = dict.fromkeys(
-        ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "PLAYBOOK_DB_URL", "HTTPS_PROXY"), "y"
-    )
-
-    _, _, told = _probed(tmp_path, **session, **users)
-
-    environment = told["environment"]
-    assert set(session) & set(environment) == set()
-    assert {name: environment.get(name) for name in users} == users
-    assert environment["MORE"] == "of it"
-    assert environment["HOME"] == os.environ["HOME"]
+def test_worker_inherits_no_descriptors(tmp_path: Path) -> None:
+    """The client waits for processes that hold its pipes."""
+    _, _, probed = _probed(tmp_path)
+    assert probed["on_nothing"] == probed["open"] == [0, 1, 2]
 
 
-def test_nobody_waits_for_what_runs_on(tmp_path: Path) -> None:
-    """The starter ends while the program that it started is still waiting."""
+def test_session_variables_are_removed(tmp_path: Path) -> None:
+    """The variables that you set yourself stay."""
+    sessions = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PID")
+    users = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "PLAYBOOK_DB_URL", "HTTPS_PROXY")
+    _, _, probed = _probed(tmp_path, **dict.fromkeys((*sessions, *users), "x"))
+    assert set(sessions) & set(probed["environment"]) == set()
+    assert {*users, "MORE", "HOME"} <= set(probed["environment"])
+
+
+def test_starter_does_not_wait(tmp_path: Path) -> None:
     gate, passed = tmp_path / "gate", tmp_path / "passed"
     os.mkfifo(gate)
-
     _start("/bin/sh", "-c", 'read _ <"$1" && : >"$2"', "sh", str(gate), str(passed))
-
     assert not passed.exists()
     gate.write_text("go\n")
     assert running.appears(passed)
-
-
-def test_a_program_that_cannot_be_run_harms_nobody() -> None:
-    """Nothing is raised, and nothing is said."""
-    _start("/nowhere/python3", "-m", "x")

@@ -1,4 +1,4 @@
-"""What every test with the real client gets: the client, a home, a project, the API; loopback alone."""
+"""The fixtures of the tests with the real client: the client, a home, a project and the API."""
 
 import shutil
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+    """Replace the fixture that forbids all sockets: here the mark `allow_hosts` does it."""
 
 
 def installed(version: str) -> Client:
-    """The real client of *version*; who can't have it skips the test."""
+    """The real client of *version*, or skip the test."""
     try:
         return ensure_client(version)
     except ClientMissingError as missing:
@@ -48,9 +48,7 @@ def client() -> Client:
 def tmux() -> None:
     """For tests that need a terminal."""
     if shutil.which("tmux") is None:
-        pytest.skip(
-            "tmux is missing, which gives the client a terminal; install it (apt install tmux, brew install tmux)"
-        )
+        pytest.skip("tmux is missing, which gives the client a terminal: apt install tmux, or brew install tmux")
 
 
 @pytest.fixture
@@ -69,7 +67,7 @@ def world(client: Client, home: Path, folder: Path, api: MessagesApi) -> World:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The repository as somebody gets it who clones it: nothing that was made in it, no environment."""
+    """A clone of the repository, without build products and environment."""
     made = tmp_path / "clone"
     shutil.copytree(REPOSITORY, made, ignore=shutil.ignore_patterns(*NOT_OF_A_CLONE))
     return made

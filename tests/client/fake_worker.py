@@ -1,4 +1,4 @@
-"""Stands where the worker's Python is called: writes down what it finds, works for a while, writes that it is done.
+"""Replaces the worker's Python: writes down what it finds, works for a while, and writes that it is done.
 
 Called as `fake_worker.py FOLDER SECONDS ARGUMENT ...`; standard library only.
 """

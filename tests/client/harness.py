@@ -160,3 +160,10 @@ def is_turn(request: Request) -> bool:
 def turns(api: MessagesApi) -> list[Request]:
     """What sessions' own conversations sent to *api*; a worker may ask it meanwhile."""
     return [request for request in api.messages() if is_turn(request)]
+
+
+def tool_results(request: Request) -> list[str]:
+    """The results of all tool calls in *request*, in their order."""
+    messages = [message["content"] for message in request.body["messages"] if isinstance(message["content"], list)]
+    contents = [block["content"] for blocks in messages for block in blocks if block.get("type") == "tool_result"]
+    return [each if isinstance(each, str) else "".join(part.get("text", "") for part in each) for each in contents]

@@ -63,22 +63,11 @@ def _install(cache: Path, version: str, kind: str) -> None:
     """Install beside the place and move it there, so that half a client is never taken for a whole one."""
     npm = shutil.which("npm")
     if npm is None:
-        raise ClientMissingError(
-            f"npm is missing, which fetches {PACKAGE}@{version}; install Node.js, which brings it."
-        )
+        raise ClientMissingError(f"npm is missing, which fetches {PACKAGE}@{version}; install Node.js for npm.")
     with tempfile.TemporaryDirectory(dir=cache, prefix="installing-") as made:
         packages = [f"{PACKAGE}@{version}", f"{PACKAGE}-{kind}@{version}"]
-        command = [
-            npm,
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--no-save",
-            "--fetch-retries=1",
-            "--prefix",
-            made,
-            *packages,
-        ]
+        options = ["install", "--no-audit", "--no-fund", "--no-save", "--fetch-retries=1", "--prefix", made]
+        command = [npm, *options, *packages]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_WAIT_S, cwd=made)
         except subprocess.TimeoutExpired as late:

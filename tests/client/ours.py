@@ -23,7 +23,7 @@ from tests.messages_api import MessagesApi, Request
 REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHON = str(Path(sys.executable).resolve())  # an interpreter itself, no environment's link to it
 NO_WORKER = shutil.which("true") or "true"  # as the worker's Python: it ends at once, and jobs stay in the queue
-TITLE = "# Playbook"  # begins what a session is told
+TITLE = "# Playbook"  # begins the text of a session's start
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Job:
 
 
 def data_folder(world: World) -> Path:
-    """Where our files stand in that home."""
+    """The folder of our files in that home."""
     return world.home / ".claude" / "playbook"
 
 
@@ -48,11 +48,7 @@ def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[s
     made = {}
     for event, (hook, timeout_s) in registration.EVENTS.items():
         command = registration.command(
-            hook,
-            scope="user",
-            python=python,
-            hooks_folder=str(REPOSITORY / "hooks"),
-            worker_python=worker_python,
+            hook, scope="user", python=python, hooks_folder=str(REPOSITORY / "hooks"), worker_python=worker_python
         )
         matcher = {"matcher": registration.MATCHERS[event]} if event in registration.MATCHERS else {}
         made[event] = [{**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
@@ -60,7 +56,7 @@ def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[s
 
 
 def foreign_hook(command: str, timeout_s: int = 20) -> list[dict[str, Any]]:
-    """Somebody else's hook, as an entry of an event."""
+    """Another program's hook, as an entry of an event."""
     return [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
 
 
@@ -82,7 +78,7 @@ def fill(world: World, *texts: str, source: str = "edit") -> None:
 
 
 def set_plugin_up(world: World) -> None:
-    """Have the plugin's own environment in that home, as if it had been set up."""
+    """Create an environment of the plugin in that home."""
     python = data_folder(world) / "runtime" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -97,7 +93,7 @@ def bring(world: World, **variables: str) -> None:
 
 
 def ask_playbook(world: World, *arguments: str, given: str = "") -> str:
-    """What `playbook ARGUMENT ...` says in a terminal of the user's own in the project, *given* what he types."""
+    """The output of `playbook ARGUMENT ...` in a terminal of the user's own; *given* is its input."""
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY), **world.variables}
     command = [sys.executable, "-P", "-m", "playbook_db", *arguments]
     done = subprocess.run(
@@ -119,17 +115,17 @@ def jobs(world: World) -> list[Job]:
 
 
 def injected_sources(world: World) -> list[str]:
-    """How each session that was told something had begun, oldest first."""
+    """The source of each showing, oldest first."""
     return [row[0] for row in _rows(world, "SELECT source FROM showings ORDER BY time")]
 
 
 def shown_events(world: World) -> list[str]:
-    """The event by which each showing came about, oldest first."""
+    """The event of each showing, oldest first."""
     return [row[0] for row in _rows(world, "SELECT event FROM showings ORDER BY time")]
 
 
 def revisions(world: World) -> list[tuple[str, str | None]]:
-    """Who made each revision, and the session that taught it, oldest first."""
+    """The actor and the session of each revision, oldest first."""
     return _rows(world, "SELECT actor, session_id FROM revisions ORDER BY number")
 
 
@@ -139,16 +135,15 @@ def spooled(world: World) -> list[dict[str, Any]]:
 
 
 def log(world: World) -> str:
-    """What the hooks noted."""
+    """The hooks' log."""
     path = data_folder(world) / "logs" / "hooks.log"
     return path.read_text() if path.exists() else ""
 
 
-def times_told(request: Request, text: str) -> int:
+def times_shown(request: Request, text: str) -> int:
     """How many entries of a playbook in *request* say *text*."""
-    return len(
-        re.findall(rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$", request.said, re.MULTILINE)
-    )
+    entry = rf"^\[[a-z]+-\d+\] helpful=\d+ harmful=\d+ :: {re.escape(text)}$"
+    return len(re.findall(entry, request.said, re.MULTILINE))
 
 
 def _rows(world: World, query: str) -> list[Any]:

@@ -68,8 +68,8 @@ class Terminal:
         return self._tmux("capture-pane", "-p")
 
     @property
-    def told(self) -> str:
-        """What a hook has said to the user at the session's start, on one line; nothing where none has."""
+    def first_line(self) -> str:
+        """The line of a hook at the session's start; empty if there is none."""
         above = re.split("──|❯", self.screen)[0]
         return " ".join(above.split()).partition("SessionStart:startup says: ")[2]
 
@@ -102,8 +102,7 @@ class Terminal:
         self._tmux("send-keys", *keys)
 
     def press_until(self, has_it: Callable[[str], object], *keys: str) -> None:
-        """Press *keys* until the screen *has_it*: the client draws a dialog before it listens to keys, and what is
-        pressed meanwhile is lost."""
+        """Press *keys* until the screen *has_it*: a new dialog doesn't listen to keys at once."""
         pressed = -math.inf
 
         def answered() -> bool:
@@ -152,7 +151,7 @@ class Terminal:
         return self.folder / name
 
     def _noted(self, name: str) -> str:
-        """A line that the shell around the client wrote; nothing where it hasn't yet, or not wholly."""
+        """A whole line that the shell around the client wrote, else nothing."""
         text = self._note(name).read_text() if self._note(name).exists() else ""
         return text if text.endswith("\n") else ""
 

@@ -1,4 +1,4 @@
-"""The cases in evals/, as `claude plugin eval` runs them: a fresh home for each arm, and a scripted model."""
+"""The cases in evals/, as `claude plugin eval` runs them, with a scripted model."""
 
 import json
 import shutil
@@ -53,8 +53,7 @@ def evaluate(world: World, *names: str) -> tuple[Run, dict[str, Any]]:
     return run, {case["name"]: case for case in report["cases"]}
 
 
-def test_only_the_arm_with_the_plugin_knows_the_rule(world: World, tmp_path: Path) -> None:
-    """It solves the task of the rule that replaced another. A task that no point concerns is solved in both arms."""
+def test_only_the_plugins_arm_knows_the_rule(world: World, tmp_path: Path) -> None:
     run, cases = evaluate(world, "superseded", "no-point")
     scores = {name: case["aggregates"] for name, case in cases.items()}
     asked = [request for request in world.api.messages() if "port.txt" in request.said]
@@ -67,15 +66,3 @@ def test_only_the_arm_with_the_plugin_knows_the_rule(world: World, tmp_path: Pat
     assert list(tmp_path.glob("runs/*/config/playbook/playbook.db"))
     assert not list(tmp_path.glob("runs/*/config/playbook/runtime*")), "the plugin began to set up its environment"
     assert world.api.outward() == []
-
-
-@pytest.mark.parametrize("hook", ["inject", "remind"])
-def test_a_broken_hook_fails_a_run_that_needs_no_point(world: World, hook: str) -> None:
-    """Hooks never fail a session, so a case's script tries them."""
-    (world.project / "playbook_db" / "claude_code" / "hooks" / f"{hook}.py").write_text("def main(): raise OSError\n")
-
-    run, cases = evaluate(world, "no-point")
-
-    assert run.code == 1
-    assert f"The hook {hook} of" in cases["no-point"]["arms"]["with"][0]["error"]
-    assert world.api.messages() == []

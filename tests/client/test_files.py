@@ -1,6 +1,6 @@
-"""What fits a file reaches the model after the session's first call on that file, and before it changes it.
+"""Points that fit a file reach the model after its first call on the file.
 
-With the oldest client that we promise and the newest that we tried, registered in the settings and by the plugin.
+With the oldest supported client and the newest tried one, registered in the settings and by the plugin.
 """
 
 from dataclasses import replace
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.client.harness import World, is_of_subagent, is_turn, run_print
-from tests.client.ours import PYTHON, log, our_hooks, register, shown_events, times_told
+from tests.client.ours import PYTHON, log, our_hooks, register, shown_events, times_shown
 from tests.client.test_reminders import OF_PROMPT, PROMPT, arguments, begin, client
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
@@ -16,8 +16,7 @@ __all__ = ["arguments", "client"]  # fixtures
 
 
 @pytest.mark.smoke
-def test_what_fits_a_file_reaches_the_model_before_it_changes_it(world: World, arguments: tuple[str, ...]) -> None:
-    """With the result of the first read; the edit that follows brings nothing."""
+def test_model_sees_points_before_it_edits(world: World, arguments: tuple[str, ...]) -> None:
     begin(world, arguments, permissions={"defaultMode": "acceptEdits", "allow": ["Read", "Edit"]})
     file = world.project / "billing" / "invoice.py"
     file.parent.mkdir()
@@ -34,12 +33,11 @@ def test_what_fits_a_file_reaches_the_model_before_it_changes_it(world: World, a
 
     assert (run.code, run.err, log(world)) == (0, "", "")
     assert file.read_text() == "total = 0.2\n"
-    assert [times_told(each, OF_PROMPT) for each in (before, after_read, after_edit)] == [0, 1, 1]
+    assert [times_shown(each, OF_PROMPT) for each in (before, after_read, after_edit)] == [0, 1, 1]
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit"]
 
 
-def test_a_later_call_on_a_file_starts_no_python(world: World) -> None:
-    """The client writes its events so that the shell can read them."""
+def test_later_calls_start_no_python(world: World) -> None:
     begin(world, ("registered below",))
     starts = world.home / "starts"
     python = world.home / "python3"
@@ -56,8 +54,7 @@ def test_a_later_call_on_a_file_starts_no_python(world: World) -> None:
     assert len(starts.read_text().splitlines()) <= 2  # the first two ran at once
 
 
-def test_what_fits_a_task_is_in_the_subagent_s_first_request(world: World, arguments: tuple[str, ...]) -> None:
-    """Once, in the task itself, which the session's own history keeps as it was."""
+def test_subagent_sees_points_that_fit_its_task(world: World, arguments: tuple[str, ...]) -> None:
     begin(world, arguments)
     task = {"description": "d", "prompt": PROMPT, "subagent_type": "general-purpose"}
     with MessagesApi(Rule(Answer(tools=(ToolCall("Agent", task),)), said="please", when=is_turn, times=1)) as api:
@@ -66,6 +63,6 @@ def test_what_fits_a_task_is_in_the_subagent_s_first_request(world: World, argum
 
     assert (run.code, run.err, log(world)) == (0, "", "")
     assert PROMPT in first.said
-    assert times_told(first, OF_PROMPT) == 1
-    assert {times_told(each, OF_PROMPT) for each in api.messages() if is_turn(each)} == {0}
+    assert times_shown(first, OF_PROMPT) == 1
+    assert {times_shown(each, OF_PROMPT) for each in api.messages() if is_turn(each)} == {0}
     assert sorted(shown_events(world)) == ["SessionStart", "SubagentStart", "SubagentStart"]

@@ -1,6 +1,6 @@
-"""A guard asks or refuses before the call is made, in its point's words, and no other call starts it.
+"""A guard asks or refuses before the call, in its point's words, and no other call starts it.
 
-With the oldest client that we promise and the newest that we tried.
+With the oldest supported client and the newest tried one.
 """
 
 import json
@@ -31,8 +31,7 @@ def _push(command: str) -> Rule:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("mode", ["--ask", "--deny"])
-def test_a_guard_refuses_where_nobody_can_be_asked(world: World, mode: str) -> None:
-    """The command isn't run, and the model reads why; another command is run, and no guard was started for it."""
+def test_guard_refuses_if_nobody_can_be_asked(world: World, mode: str) -> None:
     fill(world, POINT)
     register(world)
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)", mode)
@@ -50,8 +49,7 @@ def test_a_guard_refuses_where_nobody_can_be_asked(world: World, mode: str) -> N
     assert (listed["fired"], listed["went_on"]) == (1, 0)
 
 
-def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None) -> None:
-    """In the words of the point; after "Yes" the command is run."""
+def test_guard_asks_the_person(world: World, tmux: None) -> None:
     fill(world, POINT)
     register(world)
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
@@ -69,8 +67,7 @@ def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None
 
 
 @pytest.mark.parametrize("mode", ["--ask", "--deny"])
-def test_a_guard_refuses_a_shell_line_of_a_slash_command(world: World, mode: str) -> None:
-    """A client that has no event for it doesn't complain of a guard, either."""
+def test_guard_refuses_a_slash_commands_shell_line(world: World, mode: str) -> None:
     commands = world.project / ".claude" / "commands"
     commands.mkdir(parents=True)
     (commands / "ship.md").write_text("---\nallowed-tools: Bash\n---\n!`touch pushed`\n\n!`echo other`\n")
@@ -88,8 +85,8 @@ def test_a_guard_refuses_a_shell_line_of_a_slash_command(world: World, mode: str
     assert "other" in world.api.messages()[-1].said
 
 
-def test_what_the_person_says_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
-    """With a "No", in those words. In print mode nobody said it: neither a guard nor a missing permission teaches."""
+def test_answer_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
+    """In print mode, neither a guard nor a missing permission teaches."""
     if world.client.version == OLDEST:
         pytest.skip("this client doesn't keep the words apart")
     fill(world, POINT)

@@ -1,17 +1,16 @@
-"""The playbook's tools in a session of the real client: by the plugin, and by `claude mcp add`."""
+"""The playbook's tools in the real client: by the plugin, and by `claude mcp add`."""
 
 import json
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.client.harness import Run, World, is_turn, run_command, run_print, turns
+from tests.client.harness import Run, World, is_turn, run_command, run_print, tool_results, turns
 from tests.client.ours import REPOSITORY, ask_playbook, data_folder, fill, revisions, set_plugin_up
-from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
+from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
 POINT = "Run the narrowest pytest selection first"
 OTHER = "Compare columns, never the repr of a row"
@@ -33,11 +32,7 @@ def server(request: pytest.FixtureRequest, world: World) -> str:
 
 
 @pytest.mark.smoke
-def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> None:
-    """It is told of all tools; what it adds waits for the user, its vote counts and is undone.
-
-    The plugin's hooks have shown it both points, so that it may judge the other, too: without evidence, that waits.
-    """
+def test_session_uses_the_tools(world: World, server: str) -> None:
     calls = [
         ("search", {"question": "which pytest selection"}),
         ("vote", {"name": "oth-001", "tag": "helpful", "reason": "it saved a run"}),
@@ -68,37 +63,7 @@ def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> 
     assert [each["operation"]["name"] for each in waiting] == ["oth-002"] * (server == BY_PLUGIN)
 
 
-def test_a_session_that_writes_nothing_loads_no_library(world: World, tmp_path: Path) -> None:
-    """Each session of a plugin's user starts the server, used or not: reading loads no library."""
-    fill(world, POINT)
-    record = tmp_path / "imported"  # the client kills its servers, so each import is written down at once
-    script = tmp_path / "server.py"
-    script.write_text(
-        "import sys\n"
-        "class Recorder:\n"
-        "    def find_spec(name, path=None, target=None):\n"
-        f"        open({str(record)!r}, 'a').write(name + '\\n')\n"
-        "sys.meta_path.insert(0, Recorder)\n"
-        "sys.argv = ['playbook', 'mcp']\n"
-        "from playbook_db.__main__ import run\n"
-        "run()\n"
-    )
-    added = run_command(
-        world, "mcp", "add", "playbook", "-e", f"PYTHONPATH={REPOSITORY}", "--", sys.executable, "-P", str(script)
-    )
-    assert added.code == 0, added
-
-    _, last, [found] = _session(world, BY_COMMAND, [("search", {"question": "which pytest selection"})])
-
-    assert f"{BY_COMMAND}__search" in last
-    assert POINT in found
-    imported = {*record.read_text().split()}
-    assert "playbook_db.mcp_server.tools" in imported
-    assert imported.isdisjoint({"mcp", "sqlalchemy", "click", "pydantic"})
-
-
-def test_until_the_plugin_is_set_up_there_are_no_tools_and_no_error(world: World) -> None:
-    """The client is connected; the model is told what is missing."""
+def test_plugin_has_no_tools_before_its_setup(world: World) -> None:
     fill(world, POINT)
     (data_folder(world) / "runtime.json").write_text('{"state": "working", "step": "installing", "at": 0}')
 
@@ -123,15 +88,4 @@ def _session(world: World, server: str, calls: list[tuple[str, dict[str, Any]]])
         plugin = ["--plugin-dir", str(REPOSITORY)] if server == BY_PLUGIN else []
         run = run_print(replace(world, api=api), *plugin, "--output-format", "stream-json", "--verbose", "hello")
         last = turns(api)[-1]
-        return run, json.dumps(last.body), _results(last)
-
-
-def _results(request: Request) -> list[str]:
-    """What the tools answered, in the order of the calls."""
-    results = []
-    for message in request.body["messages"]:
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            if block.get("type") == "tool_result":
-                given = block["content"]
-                results.append(given if isinstance(given, str) else "".join(each.get("text", "") for each in given))
-    return results
+        return run, json.dumps(last.body), tool_results(last)

@@ -1,6 +1,6 @@
-"""Two members of a team, each with a home, a clone and the real client, and one server that asks for passwords.
+"""Two members of a team, each with a home, a clone and the real client, and one server with passwords.
 
-They do what docs/team.md says: what one learns stands in the other's next session but one at the latest.
+They do what docs/team.md says: a lesson of one is in the other's next session but one.
 """
 
 import json
@@ -16,13 +16,14 @@ import pytest
 from tests import postgres
 from tests.client.harness import World, fresh_home, is_turn, run_print, wait_until
 from tests.client.install import Client
-from tests.client.ours import ask_playbook, data_folder, jobs, times_told
+from tests.client.ours import ask_playbook, data_folder, jobs, times_shown
 from tests.learning.conftest import curation, is_reflector, reflection
 from tests.messages_api import MessagesApi, Request, Rule
 from tests.quoting import quoting
 
 OWN = "Run the narrowest pytest selection first"
 LEARNED = {"ann": "Reset the database before the tests", "ben": "The user wants short commit messages"}
+_AUTHOR = ("-c", "user.name=x", "-c", "user.email=x@example.org")
 REMOTES = {"ann": "git@git.example.org:acme/shop.git", "ben": "https://ben@git.example.org/acme/shop"}
 
 
@@ -52,19 +53,7 @@ def members(client: Client, tmp_path: Path) -> Iterator[dict[str, World]]:
     for command in (
         ("init", "-q", "--bare", "-b", "main", hub),
         ("clone", "-q", hub, first),
-        (
-            "-C",
-            first,
-            "-c",
-            "user.name=x",
-            "-c",
-            "user.email=x@example.org",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "1",
-        ),
+        (*_AUTHOR, "-C", first, "commit", "-q", "--allow-empty", "-m", "1"),
         ("-C", first, "push", "-q", "origin", "HEAD:main"),
     ):
         subprocess.run(["git", *map(str, command)], check=True, capture_output=True)
@@ -92,15 +81,13 @@ def _is_curator(request: Request) -> bool:
 
 
 def _join(members: dict[str, World], server: postgres.Server) -> None:
-    """As docs/team.md says: the owner makes tables and grants rights; Ann has her password in ~/.pgpass, Ben gives it
-    with the URL."""
+    """As docs/team.md says: Ann has a password in ~/.pgpass, Ben in the URL."""
     ann, ben = members.values()
     place = f"127.0.0.1:{server.url.query['port']}/playbooks"
     as_owner = server.url.set(database="playbooks").render_as_string(hide_password=False)
     ask_playbook(ann, "db", "upgrade", "--db", as_owner)
     for name in members:
-        said = ask_playbook(ann, "db", "grant", name, "member", "--db", as_owner)
-        assert said.startswith(f"{name} may read and write ")
+        ask_playbook(ann, "db", "grant", name, "member", "--db", as_owner)
     ask_playbook(ann, "add", OWN)
     (ann.home / ".pgpass").write_text(f"127.0.0.1:{server.url.query['port']}:playbooks:ann:of-ann\n")
     (ann.home / ".pgpass").chmod(0o600)
@@ -108,12 +95,11 @@ def _join(members: dict[str, World], server: postgres.Server) -> None:
     assert said.endswith(f"has joined git.example.org/acme/shop in postgresql://{place}; 1 added (revision 1)\n")
     said = ask_playbook(ben, "team", "join", "-", given=f"postgresql://ben:of-ben@{place}\n")
     assert said.endswith(f"has joined git.example.org/acme/shop in postgresql://{place}\n")
-    held = b"".join(path.read_bytes() for path in ben.project.parent.rglob("*.db"))
-    assert b"of-ben" not in held
+    assert b"of-ben" not in b"".join(path.read_bytes() for path in ben.project.parent.rglob("*.db"))
 
 
 def _session(member: World) -> Request:
-    """A session in print mode: what the client said to the model."""
+    """Run a session in print mode, and return its first request."""
     before = len(member.api.messages())
     run = run_print(member, "hello")
     assert (run.code, run.err) == (0, "")
@@ -121,7 +107,7 @@ def _session(member: World) -> Request:
 
 
 def _replica_has(member: World, text: str) -> bool:
-    """Whether the member's hooks can read *text*."""
+    """Whether the member's replica has *text*."""
     (path,) = (data_folder(member) / "teams").glob("*.db")
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return bool(connection.execute("SELECT 1 FROM key_points WHERE text = ?", (text,)).fetchall())
@@ -131,10 +117,7 @@ def _learned(member: World) -> bool:
     return [job.state for job in jobs(member)].count("done") == len(jobs(member)) > 0
 
 
-def test_what_one_member_learns_stands_in_the_others_next_session_but_one(
-    members: dict[str, World], server: postgres.Server
-) -> None:
-    """Each with his own key and password; nothing but sessions brings it there."""
+def test_lesson_reaches_the_other_member(members: dict[str, World], server: postgres.Server) -> None:
     ann, ben = members.values()
     _join(members, server)
     for teacher, other in ((ann, ben), (ben, ann)):
@@ -142,22 +125,19 @@ def test_what_one_member_learns_stands_in_the_others_next_session_but_one(
         _session(teacher)
         wait_until(lambda member=teacher: _learned(member), "what a session taught")
         first = _session(other)
-        assert times_told(first, OWN) == 1
+        assert times_shown(first, OWN) == 1
         wait_until(lambda member=other, text=text: _replica_has(member, text), "the worker of the session's start")
 
-        assert times_told(_session(other), text) == 1
-    told = json.loads(ask_playbook(ann, "log", "--json"))
-    assert {each["actor"] for each in told} == {"ann@laptop", "ben@laptop"}
+        assert times_shown(_session(other), text) == 1
+    revisions = json.loads(ask_playbook(ann, "log", "--json"))
+    assert {each["actor"] for each in revisions} == {"ann@laptop", "ben@laptop"}
 
 
-def test_while_the_server_is_away_sessions_have_their_points_and_their_lessons_wait(
-    members: dict[str, World], server: postgres.Server
-) -> None:
-    """Afterwards the next session's worker brings them there, once."""
+def test_lessons_wait_while_the_server_is_down(members: dict[str, World], server: postgres.Server) -> None:
     _, ben = members.values()
     _join(members, server)
     server.stop()
-    assert times_told(_session(ben), OWN) == 1
+    assert times_shown(_session(ben), OWN) == 1
     wait_until(lambda: ask_playbook(ben, "team", "status").count("1 session to learn from"), "the job to wait")
     assert OWN in ask_playbook(ben, "list")
 
