@@ -3,10 +3,8 @@
 import json
 import os
 import re
-import socket
 import sqlite3
 import stat
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from playbook_db.errors import (
     ServerError,
     SettingError,
 )
-from playbook_db.services import maintenance, opening, repair
+from playbook_db.services import maintenance, opening
 from playbook_db.services import project as project_service
 from playbook_db.services.opening import of_team
 from playbook_db.services.playbook import edit, forget, import_export, review
@@ -48,7 +46,6 @@ ODD = "p:w\\ @%/?#&'\"é\u2028$(x)"
 
 @pytest.fixture
 def ann(new_member: NewMember) -> Member:
-    """Somebody with a playbook of her own, who has joined nothing."""
     made = new_member("ann")
     made.add("use uv", "use ruff")
     return made
@@ -56,7 +53,6 @@ def ann(new_member: NewMember) -> Member:
 
 @pytest.fixture
 def shared(team_server: Store) -> Project:
-    """The team's playbook."""
     return Project(team_server, NAME)
 
 
@@ -93,8 +89,7 @@ def _files(member: Member) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
 
 
-def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many projects are members of its teams."""
+def test_absent_server_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def open_nothing(url: str, **_: object) -> Store:
@@ -117,9 +112,7 @@ def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pyt
 
 @pytest.mark.parametrize("in_query", [False, True])
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_query: bool) -> None:
-    """Whatever characters it has, whatever the umask is, and whatever another password the environment has; nowhere
-    else does it stand."""
+def test_password_is_kept_in_one_private_file(ann: Member, team_url: str, in_query: bool) -> None:
     without = _as_user(team_url, "guarded", ODD, "member")
     given = _text(without.update_query_dict({"password": ODD})) if in_query else _text(without, ODD)
     before = os.umask(0)
@@ -143,8 +136,7 @@ def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_q
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """In a file of PostgreSQL's own, a service file or the environment."""
+def test_password_kept_elsewhere_is_not_copied(ann: Member, team_url: str, tmp_path: Path) -> None:
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     host = guarded.query["host"]
     passwords, services = tmp_path / "passwords", tmp_path / "services"
@@ -165,8 +157,8 @@ def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: s
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, team_url: str) -> None:
-    """The right one, said again, is kept in its place."""
+def test_wrong_password_changes_nothing(ann: Member, team_url: str) -> None:
+    """No message contains a password."""
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     with pytest.raises(ServerError, match="refuses this user and password") as told:
         ann.join(_text(guarded, "wr0ng-battery"))
@@ -189,8 +181,7 @@ def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member,
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: str) -> None:
-    """Where there is nobody to ask, the server's words are told."""
+def test_missing_password_is_asked_for(ann: Member, team_url: str) -> None:
     guarded = _text(_as_user(team_url, "guarded", "h0rse-battery", "member"))
     asked: list[str] = []
 
@@ -209,8 +200,7 @@ def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: 
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The second needs none, and the first that leaves doesn't take it away."""
+def test_projects_of_one_team_share_its_password(ann: Member, team_url: str, tmp_path: Path) -> None:
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     ann.join(_text(guarded, "h0rse-battery"))
     with ann.own() as own:
@@ -223,18 +213,15 @@ def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_
     assert not list(ann.home.rglob("*.password"))
 
 
-def test_a_variable_that_names_another_machine_counts_for_nothing(
-    ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A project may bring it, and a password would go there."""
+def test_variables_do_not_redirect_a_password(ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project may set such variables."""
     monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
     monkeypatch.setenv("PGPORT", "9")
 
     ann.join(team_url.replace("?", "?port=5432&"))
 
 
-def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: str) -> None:
-    """A key's password in the URL would be kept with it."""
+def test_url_with_a_keys_password_is_refused(ann: Member, team_url: str) -> None:
     with pytest.raises(SettingError, match="service file"):
         ann.join(f"{team_url}&sslpassword=h0rse-battery")
 
@@ -245,10 +232,10 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("step", ["_note", "_keep_password", "follow_team"])
 @pytest.mark.usefixtures("server_roles")
-def test_joining_that_was_killed_is_said_again(
+def test_killed_joining_can_be_repeated(
     ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At whatever step it ended, and whatever the team did meanwhile: nothing comes in twice, nor back."""
+    """Nothing is imported twice."""
     guarded = _text(_as_user(team_url, "guarded", "x", "member"), "x")
 
     def killed(*_: object, **__: object) -> None:
@@ -270,10 +257,7 @@ def test_joining_that_was_killed_is_said_again(
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Again: as another user of the same database. Another database, or another name there, is another team."""
+def test_member_can_rejoin_but_not_switch_teams(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     before = ann.membership()
     edit.retire(shared, "pat-001")
@@ -298,8 +282,7 @@ def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Project) -> None:
-    """In one sentence; nothing is changed."""
+def test_readers_cannot_join(ann: Member, team_url: str, shared: Project) -> None:
     reading = _text(_as_user(team_url, "reading", "x", "reader"), "x")
 
     with pytest.raises(ServerError, match=r"your user may not do this .*playbook db grant ROLE member"):
@@ -311,8 +294,7 @@ def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Projec
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -> None:
-    """Who may not is told who can."""
+def test_owner_creates_the_tables_by_joining(ann: Member) -> None:
     postgres.require_server()
     empty = postgres.new_database()
     with postgres.connected(empty) as owner:
@@ -330,8 +312,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
 @pytest.mark.parametrize(
     ("version", "told"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
 )
-def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url: str, version: str, told: str) -> None:
-    """An older one is migrated by its owner alone."""
+def test_other_schemas_are_refused(ann: Member, team_url: str, version: str, told: str) -> None:
     with postgres.connected(make_url(team_url)) as owner:
         owner.execute("UPDATE alembic_version SET version_num = %s", [version])
         try:
@@ -353,8 +334,8 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
         ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor a PostgreSQL database"),
     ],
 )
-def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) -> None:
-    """No file is made, and no secret is said."""
+def test_url_of_no_server_is_refused(ann: Member, given: str, told: str) -> None:
+    """No message contains a password."""
     with pytest.raises((SettingError, DatabaseError), match=told) as raised:
         ann.join(given)
 
@@ -362,20 +343,7 @@ def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) ->
     assert not os.path.exists("/tmp/never-made.db")  # noqa: S108 - it isn't there
 
 
-def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, team_url: str) -> None:
-    """Hooks couldn't read it."""
-    with (
-        open_store(team_url) as store,
-        pytest.raises(ProjectError, match="which hooks can't read"),
-        joining.joining(Project.in_folder(store, str(ann.folder)), team_url, NAME),
-    ):
-        pass
-
-
-def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Neither a command nor a worker touches it, whatever comes into it; it can't be switched on meanwhile."""
+def test_mirror_waits_until_the_team_is_left(ann: Member, team_url: str, shared: Project) -> None:
     with ann.own() as own:
         mirror.switch(own, on=True)
     file = ann.folder / ".claude" / "playbook.json"
@@ -400,8 +368,7 @@ def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(
 # Leaving.
 
 
-def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_url: str, shared: Project) -> None:
-    """Which can be undone; the team's playbook stays as it is."""
+def test_leaving_copies_the_teams_points(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     edit.vote(shared, "pat-001", "helpful")
     edit.retire(shared, "pat-002")
@@ -419,8 +386,7 @@ def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_
         team.leave(own)
 
 
-def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, team_url: str) -> None:
-    """As it was at joining."""
+def test_leaving_without_a_copy_keeps_the_own_points(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.add("as a member")
 
@@ -432,13 +398,12 @@ def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, team_u
 
 
 def _lose(member: Member, url: str = AWAY) -> None:
-    """Let the team's address be *url*, at which nobody answers."""
+    """Give the team an address at which nobody answers."""
     with member.own() as own, own.store.write(own.key) as book:
         memberships.join(book, url, NAME)
 
 
-def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_url: str) -> None:
-    """And says so; what the team was never told is dropped."""
+def test_leaving_offline_copies_the_replica(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
@@ -458,8 +423,7 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     assert ann.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
-def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None:
-    """Unless it is to be without."""
+def test_leaving_offline_needs_a_replica_or_no_copy(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.replica.unlink()
     _lose(ann)
@@ -472,24 +436,10 @@ def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None
         assert find_membership(own) is None
 
 
-def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, team_url: str, shared: Project) -> None:
-    """As where its database was made anew."""
-    ann.join(team_url)
-    with postgres.connected(make_url(team_url)) as owner:
-        owner.execute(b"UPDATE playbooks SET key = 'elsewhere'")
-
-    ann.leave()
-
-    assert _own_points(ann) == [("use uv", 0), ("use ruff", 0)]
-
-
 # What keeps a membership.
 
 
-def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Whoever only looks loses nothing."""
+def test_worker_erases_what_the_team_forgot(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     forget.forget(shared, forget.Request(pattern=re.compile("use ruff")))
 
@@ -501,30 +451,7 @@ def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
     assert [text for text, _ in _own_points(ann)] == ["use uv"]
 
 
-@pytest.mark.nightly
-def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:
-    """The backup has it."""
-    ann.join(team_url)
-    path = Path(ann.url.removeprefix("sqlite:///"))
-    with ann.own() as own:
-        own.store.tidy()
-    maintenance.take(ann.url)
-    with closing(sqlite3.connect(path)) as connection:
-        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'changes' AND pagetype = 'leaf'").fetchall()
-    with path.open("r+b") as file:
-        for (number,) in pages:
-            file.seek((number - 1) * 4096)
-            file.write(bytes(4096))
-
-    with ann.as_him():
-        assert repair.repair(ann.url, folder=str(ann.folder)).is_damaged
-
-    assert ann.membership().name == NAME
-    ann.add("as a member")
-
-
-def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The name there is none of a folder."""
+def test_moved_project_keeps_its_membership(ann: Member, team_url: str, tmp_path: Path) -> None:
     ann.join(team_url)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -536,8 +463,7 @@ def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, t
         assert find_membership(own) is None
 
 
-def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """What it holds would be hidden behind the team's playbook, which never got it."""
+def test_project_cannot_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:
     with ann.own() as own:
         new = Project.in_folder(own.store, str(tmp_path))
         with joining.joining(new, team_url, NAME) as begun:
@@ -549,8 +475,7 @@ def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: st
         assert _points(new) == [("use uv", 0), ("use ruff", 0)]
 
 
-def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The row of a membership, and what waits to be sent, concern one machine."""
+def test_copied_project_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
     ann.join(team_url)
     target = f"sqlite:///{tmp_path / 'target.db'}"
 
@@ -564,8 +489,7 @@ def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, te
 # How it stands.
 
 
-def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) -> None:
-    """The members are those who changed something."""
+def test_status_shows_server_and_replica(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     edit.add(shared, "another's")
     ann.session("s-1")
@@ -579,10 +503,7 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     assert status.problem is None
 
 
-def test_each_member_hears_how_many_proposals_wait_and_decides_them(
-    ann: Member, new_member: NewMember, team_url: str, shared: Project
-) -> None:
-    """What one member's session proposed, though no revision tells of it; his replica has the number and no word."""
+def test_every_member_can_decide_proposals(ann: Member, new_member: NewMember, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     bob = new_member("bob")
     bob.join(team_url)
@@ -606,30 +527,7 @@ def test_each_member_hears_how_many_proposals_wait_and_decides_them(
     assert str(decided.decided_by).startswith("bob@")
 
 
-@pytest.mark.usefixtures("socket_enabled")
-def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """As behind a firewall: nobody answers, and nobody refuses."""
-    ann.join(team_url)
-    silent = socket.socket(socket.AF_UNIX)
-    silent.bind(f"{tmp_path}/.s.PGSQL.5432")
-    silent.listen()
-    _lose(ann, f"postgresql://ann@/playbooks?host={tmp_path}")
-    began = time.monotonic()
-
-    with ann.own() as own:
-        status = team.read_status(own)
-    silent.close()
-
-    assert status.problem is not None
-    assert "can't be reached" in status.problem
-    assert status.replica_at is not None
-    assert time.monotonic() - began < 8
-
-
-def test_what_one_member_pins_comes_first_in_everybodys_sessions(
-    ann: Member, new_member: NewMember, team_url: str
-) -> None:
-    """It is no revision, and reaches the replicas all the same: the member's own at once, others' with their worker."""
+def test_pins_reach_all_members(ann: Member, new_member: NewMember, team_url: str) -> None:
     bob = new_member("bob")
     for member in (ann, bob):
         member.join(team_url)
@@ -643,7 +541,6 @@ def test_what_one_member_pins_comes_first_in_everybodys_sessions(
 
 
 def _first_shown(member: Member) -> str:
-    """The point that comes first in the member's sessions."""
     with closing(sqlite_open.open_replica(str(member.replica))) as connection:
         project = hook_queries.find_project(connection.execute, NAME)
         assert project is not None
