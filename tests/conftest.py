@@ -96,8 +96,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test of a database runs on both kinds: without the mark `postgres`, on PostgreSQL in the nightly tier only."""
     if "database_kind" in metafunc.fixturenames:
         kinds: list[object] = ["sqlite"]
-        if not metafunc.definition.get_closest_marker("sqlite"):
-            is_for_both = metafunc.definition.get_closest_marker("postgres")
+        is_for_both = metafunc.definition.get_closest_marker("postgres")
+        if is_for_both or not metafunc.definition.get_closest_marker("sqlite"):
             marks = [pytest.mark.slow] if is_for_both else [pytest.mark.slow, pytest.mark.nightly]
             kinds.append(pytest.param("postgres", marks=marks))
         metafunc.parametrize("database_kind", kinds, indirect=True)
