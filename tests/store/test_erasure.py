@@ -43,8 +43,8 @@ _STRUCTURE = {
 }  # fmt: skip
 
 
-def test_every_column_of_texts_is_known_to_hold_words_or_structure() -> None:
-    """A new column must be put into one of the two lists, and no list names what isn't there."""
+def test_each_text_column_is_in_one_list() -> None:
+    """A new column belongs into `WRITTEN` or into `_STRUCTURE`."""
     columns = {
         f"{table.name}.{column.name}"
         for table in tables.metadata.tables.values()
@@ -58,8 +58,7 @@ def test_every_column_of_texts_is_known_to_hold_words_or_structure() -> None:
     assert not written & structure
 
 
-def test_every_written_column_is_searched(project: Project) -> None:
-    """A word in any of them is found, and nowhere is it found once it is erased."""
+def test_each_written_column_is_erased(project: Project) -> None:
     _fill_everything(project)
 
     with project.store.snapshot() as connection:
@@ -69,9 +68,8 @@ def test_every_written_column_is_searched(project: Project) -> None:
     assert all(_TEXT not in (field.after or "") for field in fields)
 
 
-def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) -> None:
-    """With a row of `erasures` open, texts can be erased; but no other words can be put into their place, and
-    counters, kinds and numbers still can't be changed."""
+def test_triggers_allow_only_erasures(project: Project) -> None:
+    """During an erasure texts can be erased, but not replaced by others."""
     edit.add(project, f"use {_TEXT}")
     edit.apply_batch(project, ["nonsense", {"type": "ADD", "text": "use mypy"}], origin="a test")
     edit.vote(project, "oth-001", "helpful")
@@ -108,8 +106,7 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
             raw.execute("UPDATE changes SET text = 'again' WHERE text IS NOT NULL")
 
 
-def test_a_forgotten_point_never_comes_back(project: Project) -> None:
-    """Whatever raw SQL asks; nor is a point forgotten without a trace."""
+def test_forgotten_point_never_comes_back(project: Project) -> None:
     for text in ("use ruff always", f"use {_TEXT}"):
         edit.add(project, text)
     edit.retire(project, "oth-001")
@@ -135,7 +132,7 @@ def test_a_forgotten_point_never_comes_back(project: Project) -> None:
 
 
 def _fill_everything(project: Project) -> None:
-    """Put the words into every written column of one playbook, by raw SQL, its triggers out of the way."""
+    """Write the text into every written column of one playbook, past its triggers."""
     edit.add(project, "use ruff always")
     edit.vote(project, "oth-001", "helpful")
     reworded = {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff every time"}
