@@ -1,4 +1,4 @@
-"""Playbooks spread over the servers that Citus knows; where the tests' server has no Citus, what is missing is told."""
+"""Playbooks distributed over the servers of Citus."""
 
 import re
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def test_server_without_citus_is_unchanged(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "message"),
     [
         ({"is_installed": False}, "its server has no Citus. Install that extension"),
         ({"is_loaded": False}, "doesn't load Citus. Put citus first in its shared_preload_libraries, and restart"),
@@ -69,14 +69,13 @@ def test_server_without_citus_is_unchanged(url: str) -> None:
     ],
     ids=str,
 )
-def test_first_missing_requirement_is_named(found: dict[str, bool], told: str) -> None:
+def test_first_missing_requirement_is_named(found: dict[str, bool], message: str) -> None:
     state = {"is_there": False, "is_installed": True, "is_loaded": True, "may_create": True, **found}
-    connection: Any = SimpleNamespace(execute=lambda _: SimpleNamespace(one=lambda: SimpleNamespace(**state)))
 
     with pytest.raises(DatabaseError) as error:
-        distributed.require_citus(connection, "postgresql://db/team")
+        distributed.require_citus(_of(state), "postgresql://db/team")
 
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert distributed.require_citus(_of({**state, "is_there": True}), "") is True
     assert distributed.require_citus(_of(dict.fromkeys(state, True) | {"is_there": False}), "") is False
 

@@ -138,16 +138,15 @@ def test_folder_is_no_database(tmp_path: Path) -> None:
         open_store(f"sqlite:///{tmp_path}")
 
 
-@pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
-def test_named_pipe_beside_the_file_is_refused(tmp_path: Path, beside: str) -> None:
+def test_named_pipe_beside_the_file_is_refused(tmp_path: Path) -> None:
     """SQLite, and so each hook, would wait for somebody to write into the pipe."""
     path = tmp_path / "playbook.db"
     put_empty_database(path)
-    os.mkfifo(f"{path}{beside}")
+    os.mkfifo(f"{path}-wal")
 
-    with pytest.raises(DatabaseError, match=f"playbook.db{beside} is not a regular file"):
+    with pytest.raises(DatabaseError, match=r"playbook\.db-wal is not a regular file"):
         open_store(f"sqlite:///{path}")
-    with pytest.raises(sqlite_open.UnusableError, match=f"playbook.db{beside} is not a regular file"):
+    with pytest.raises(sqlite_open.UnusableError, match=r"playbook\.db-wal is not a regular file"):
         sqlite_open.connect(str(path), wait_s=0)
 
 

@@ -1,4 +1,4 @@
-"""A database file that was put beside the log of another one."""
+"""A database file beside the write-ahead log of another one."""
 
 import os
 import shutil
@@ -40,17 +40,14 @@ def test_file_is_used_with_its_own_log(database: Path) -> None:
     require_own_log(str(database))
 
 
-@pytest.mark.parametrize("seconds", [9, -86_400])
-@pytest.mark.parametrize("renames", [False, True])
-def test_other_file_beside_a_log_is_refused(
-    database: Path, seconds: int, renames: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_other_file_beside_a_log_is_refused(database: Path, is_renamed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy can keep an old time, and a program can rename it into place."""
     monkeypatch.setattr(sqlite_open, "_TOGETHER_S", -1)  # as if it were put there a second later
     former = database.with_name("former.db")
-    time = database.stat().st_mtime + seconds
+    time = database.stat().st_mtime - 86_400
     os.utime(former, (time, time))
-    if renames:
+    if is_renamed:
         former.rename(database)
     else:
         shutil.copy2(former, database)
