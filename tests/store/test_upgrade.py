@@ -17,9 +17,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
-from playbook_db.store.sqlite.backups import list_backups
 from playbook_db.store.sqlite_open import SCHEMA
-from tests.sample_database import write_sample_database
 
 _FROZEN = Path(__file__).parents[1] / "frozen"
 _NEXT = SCHEMA + 1
@@ -40,7 +38,7 @@ def upgrade() -> None:
 
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The code as it will be one migration later; the migration's file."""
+    """The code one migration later; returns the path for the migration's file."""
     folder = tmp_path / "migrations"
     shutil.copytree(migrate.migrations_folder(), folder)
     monkeypatch.setattr(migrate, "migrations_folder", lambda: str(folder))
@@ -65,8 +63,8 @@ def _an_old_database(path: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_a_database_whose_first_write_was_cut_off_is_recovered(tmp_path: Path, folder: Path, frozen: bool) -> None:
-    """Half a transaction is undone by whoever looks first, also by who only reads, as a backup does."""
+def test_half_transaction_is_rolled_back(tmp_path: Path, folder: Path, frozen: bool) -> None:
+    """Whoever opens the file first does so, even a backup, which only reads."""
     path = tmp_path / "playbook.db"
     if frozen:
         shutil.copy(_FROZEN / f"{SCHEMA - 1:04d}.db", path)
@@ -87,10 +85,9 @@ def test_a_database_whose_first_write_was_cut_off_is_recovered(tmp_path: Path, f
             assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchall()
 
 
-def test_an_older_database_is_upgraded_after_a_backup(
+def test_older_database_is_upgraded_after_a_backup(
     tmp_path: Path, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """The points are there afterwards, the version is told in the file, and the backup holds the old schema."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
     request.getfixturevalue("next_version").write_text(_next_migration("pass"))
@@ -109,8 +106,7 @@ def test_an_older_database_is_upgraded_after_a_backup(
         connection.close()
 
 
-def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
-    """What can't be gone back from is not begun; the message says what is in the way."""
+def test_no_backup_no_migration(tmp_path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
     request.getfixturevalue("next_version").write_text(_next_migration("pass"))
@@ -122,28 +118,7 @@ def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, requ
     assert _version(path) == SCHEMA
 
 
-def test_of_the_backups_before_migrations_the_newest_three_stay(
-    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    """The oldest goes when another is taken."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    (tmp_path / "backups").mkdir()
-    older = [tmp_path / "backups" / f"playbook-2026010{day}T101500Z.schema-0001.db" for day in (1, 2, 3)]
-    for file in older:
-        shutil.copy(path, file)
-    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
-
-    backup = migrate.ensure_current(f"sqlite:///{path}")
-
-    assert [found.path for found in list_backups(str(path))] == [backup, str(older[2]), str(older[1])]
-    assert not older[0].exists()
-
-
-def test_a_migration_that_fails_leaves_the_database_as_it_was(
-    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    """A migration is one transaction: its schema, its views and its triggers come together or not at all."""
+def test_failed_migration_changes_nothing(tmp_path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
     request.getfixturevalue("next_version").write_text(_next_migration("raise ZeroDivisionError"))
@@ -160,8 +135,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     connection.close()
 
 
-def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path, folder: Path) -> None:
-    """An older playbook-db must not write what it doesn't understand."""
+def test_newer_database_is_refused_and_untouched(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
     connection = sqlite3.connect(path)
@@ -175,10 +149,9 @@ def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path,
     assert path.read_bytes() == before
 
 
-def test_where_migrating_is_not_wanted_an_older_database_is_told(
+def test_older_database_is_refused_without_upgrade(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message names both versions and the command that helps."""
     path = tmp_path / "playbook.db"
     _an_old_database(path, folder)
     monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
@@ -187,8 +160,7 @@ def test_where_migrating_is_not_wanted_an_older_database_is_told(
         migrate.require_current(f"sqlite:///{path}")
 
 
-def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
-    """Nothing is ever written into a file that we don't understand."""
+def test_other_file_is_refused_and_untouched(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
@@ -198,8 +170,7 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> 
     assert path.read_text() == "dear diary " * 1000
 
 
-def test_the_database_of_another_program_is_refused_and_untouched(tmp_path: Path) -> None:
-    """An SQLite file with tables of its own is somebody else's."""
+def test_other_programs_database_is_untouched(tmp_path: Path) -> None:
     path = tmp_path / "firefox.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE bookmarks (url)")
@@ -214,8 +185,7 @@ def test_the_database_of_another_program_is_refused_and_untouched(tmp_path: Path
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path) -> None:
-    """The first makes it, the others wait; each then adds its point."""
+def test_processes_create_one_database_together(tmp_path: Path) -> None:
     path = tmp_path / "playbook.db"
     script = (
         "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
@@ -235,19 +205,18 @@ def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path
     connection.close()
 
 
-def test_each_schema_before_ours_has_a_frozen_database() -> None:
-    """What users have on their disks is what the upgrade is tried on."""
+def test_each_older_schema_has_a_frozen_database() -> None:
     assert [path.stem for path in _frozen()] == [f"{number:04d}" for number in range(1, SCHEMA)]
 
 
-def test_databases_that_older_versions_wrote_are_upgraded_whole(tmp_path: Path) -> None:
-    """Points, history, retired points and costs are what they were; each point has the rank of a new write."""
+def test_each_older_database_keeps_its_points(tmp_path: Path) -> None:
+    """Its history and costs stay the same, too."""
     for frozen in _frozen():
         _upgrade_and_compare(frozen, tmp_path / frozen.name)
 
 
 def _frozen() -> list[Path]:
-    """A database of each schema before ours, made by `write_sample_database` before the next migration came."""
+    """A database of each older schema, written by `write_sample_database` at that time."""
     return sorted(_FROZEN.glob("*.db"))
 
 
@@ -277,15 +246,10 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
         assert maintenance.check(store) == []
 
 
-def test_the_comparison_with_frozen_databases_works(tmp_path: Path) -> None:
-    """On one of our own schema, which an upgrade leaves alone."""
-    _upgrade_and_compare(write_sample_database(tmp_path / "frozen.db"), tmp_path / "playbook.db")
-
-
-def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vain_are_counted_from_then_on(
+def test_schema_6_ranks_points(
     tmp_path: Path,
 ) -> None:
-    """Votes and last changes are those of before; nothing rests because of what was shown before it was counted."""
+    """Votes stay, and no point rests for what was shown before."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0005.db", path)
     ranked = (
@@ -308,9 +272,8 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
     assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
 
 
-def test_ranks_count_all_votes_and_points_that_rested_in_vain_wake(tmp_path: Path) -> None:
-    """Schema 10 ranked by another bound, and let points rest that sessions had been shown 100 times in vain. A point
-    whose last three votes were harmful still rests, if none of them was weak then or is undone. All of them rank."""
+def test_schema_11_ranks_again_and_wakes_points(tmp_path: Path) -> None:
+    """A point rests only if its last three votes were harmful, and none is weak or undone."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0010.db", path)
     live = "SELECT id, helpful FROM key_points WHERE playbook_id = 1 AND retired_in IS NULL ORDER BY id LIMIT 5"
@@ -342,8 +305,8 @@ def test_ranks_count_all_votes_and_points_that_rested_in_vain_wake(tmp_path: Pat
         assert rank == pytest.approx(prompt_text.rank(points[name][1], harmful, revision))
 
 
-def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
-    """When they came, were last reworded or last voted helpful; a harmful vote confirms nothing."""
+def test_upgrade_dates_the_confirmation_of_points(tmp_path: Path) -> None:
+    """The last text or helpful vote confirms a point."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0005.db", path)
 
@@ -370,8 +333,8 @@ def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(
     assert confirmed["mis-002"] == created["mis-002"]
 
 
-def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path) -> None:
-    """Schema 8 kept such counts in a table of its own; the sum goes on being that of the single rows."""
+def test_schema_9_subtracts_older_showings(tmp_path: Path) -> None:
+    """Schema 8 kept their counts in a table of its own."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0008.db", path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -395,8 +358,7 @@ def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path
     assert maintenance.check_database(f"sqlite:///{path}").problems == ()
 
 
-def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> None:
-    """And keep waiting; quotes with earlier names are read as the new ones."""
+def test_schema_13_renames_trust_of_proposals(tmp_path: Path) -> None:
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0012.db", path)
     said = '[{"quote": "q", "place": "p", "trust": "files"}]'
@@ -417,8 +379,7 @@ def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> Non
     assert {each.evidence[0].trust for each in waiting} == {"seen"}
 
 
-def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) -> None:
-    """On both kinds of table: the rows of sessions, those for a team, and the counts of points."""
+def test_schema_17_renames_tables_of_showings(tmp_path: Path) -> None:
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0016.db", path)
     renamed = {"injections": "showings", "unsent_injections": "unsent_showings", "showings": "showing_counts"}
@@ -445,8 +406,8 @@ def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) 
         assert connection.execute(counts).fetchone() == (3, "2028")
 
 
-def test_older_retirements_get_the_cause_that_the_history_tells(tmp_path: Path) -> None:
-    """By who or what wrote them: a person's, a merge and an undo are told. A reason of one's own tells nothing."""
+def test_schema_17_finds_causes_of_retirements(tmp_path: Path) -> None:
+    """A reason in a person's own words tells no cause."""
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0016.db", path)
     rows = (
@@ -482,8 +443,7 @@ def test_older_retirements_get_the_cause_that_the_history_tells(tmp_path: Path) 
         ]  # fmt: skip
 
 
-def test_what_compared_sessions_leaves_an_older_database(tmp_path: Path) -> None:
-    """The results of sessions, their views, and records of points that a session wasn't shown on purpose."""
+def test_schema_14_drops_comparisons_of_sessions(tmp_path: Path) -> None:
     path = tmp_path / "playbook.db"
     shutil.copy(_FROZEN / "0013.db", path)
     with closing(sqlite3.connect(path)) as connection, connection:
