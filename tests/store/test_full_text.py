@@ -1,7 +1,6 @@
 """The full-text index of a file: it always matches the live points."""
 
 import json
-import random
 import re
 import sqlite3
 import sys
@@ -146,19 +145,6 @@ def test_copies_have_the_index(lived: Path, tmp_path: Path) -> None:
 
     for path in (lived, other, Path(backup), tmp_path / "replica.db"):
         _require_true(path)
-
-
-def test_difference_is_found(project: Project) -> None:
-    """Somebody changed a text past the triggers."""
-    edit.add(project, "use ruff")
-    with closing(sqlite3.connect(project.store.where)) as connection:
-        connection.execute("DROP TRIGGER point_search_changed")
-        connection.execute("UPDATE key_points SET text = 'use mypy'")
-
-        with pytest.raises(sqlite3.DatabaseError):
-            full_text.is_true(connection.execute)
-        full_text.make(connection.execute)
-        assert full_text.is_true(connection.execute)
 
 
 _DAMAGES = {
@@ -333,27 +319,6 @@ def test_resting_points_are_found_but_not_shown(project: Project) -> None:
     assert _fitting(project, "linker umlauts") == []
 
 
-def _of_many_words(seed: int, count: int = 300) -> playbook_file.Reading:
-    """A file of *count* points on the same few topics."""
-    rng = random.Random(seed)
-    words = [f"{word}{end}" for word in _THINGS for end in ("", "s", "_id", ".py", "-fast")]
-    texts = (" ".join(rng.choice(words) for _ in range(22)) for _ in range(count))
-    entries = [{"name": f"oth-{at:05d}", "text": text, "helpful": 0, "harmful": 0} for at, text in enumerate(texts, 1)]
-    return playbook_file.decode(json.dumps({"sections": {"OTHERS": entries}}).encode(), source="a test")
-
-
-_THINGS = ("cache", "parser", "header", "token", "build", "mirror", "index", "worker", "config", "module", "uv", "ci")
-
-
-def _cost(project: Project) -> tuple[list[str], int]:
-    """What a question of twelve words finds, and in how many hundreds of SQLite's steps."""
-    steps = []
-    with closing(sqlite3.connect(project.store.where)) as connection:
-        connection.set_progress_handler(lambda: steps.append(1), 100)
-        found = hook_queries.search(_book(connection, project), " ".join(_THINGS))
-    return [point.name for point, _ in found], len(steps)
-
-
 def test_points_with_most_words_come_first(project: Project) -> None:
     texts = [f"{'cache' if number % 2 else 'parser'} {number}" for number in range(300)]
     entries = [{"name": f"oth-{at:03d}", "text": text} for at, text in enumerate([*texts, "cache of the parser"], 1)]
@@ -362,18 +327,3 @@ def test_points_with_most_words_come_first(project: Project) -> None:
 
     assert _found(project, "cache parser zebra")[0] == "oth-301"
     assert _fitting(project, "cache parser zebra") == []
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_other_points_cost_a_search_little(project: Project) -> None:
-    import_export.import_playbook(project, _of_many_words(1), source="a test")
-    found, steps = _cost(project)
-
-    import_export.import_playbook(project, _of_many_words(2, 3_300), source="a test", replace=True)
-    import_export.import_playbook(project, _of_many_words(1), source="a test", replace=True)
-    import_export.import_playbook(Project(project.store, "/other"), _of_many_words(3, 3_000), source="a test")
-
-    again, more_steps = _cost(project)
-    assert again == found
-    assert more_steps < 1.2 * steps

@@ -16,7 +16,6 @@ from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.grants import Right
 from playbook_db.store.tables import metadata
-from playbook_db.store.upkeep.check import SEARCH_IS_WRONG
 from tests import postgres
 
 pytestmark = pytest.mark.slow
@@ -253,27 +252,6 @@ def test_only_owners_can_migrate(owned: URL) -> None:
 
 
 @pytest.mark.nightly
-def test_only_owners_can_rebuild_the_index(owned: URL) -> None:
-    """A search works without the index."""
-    maintenance.grant(str(owned), "ann", "member")
-    with pytest.raises(ServerError, match="Ask that user to make you an owner: playbook db grant ROLE owner"):
-        maintenance.rebuild_search(str(owned.set(username="ann")))
-    with postgres.connected(owned) as shell:
-        shell.execute("DROP INDEX ix_key_points_search")
-    with open_store(str(owned.set(username="ann"))) as store:
-        assert maintenance.check(store) == [SEARCH_IS_WRONG]
-        with store.read("/work/harbour") as book:
-            assert book.search("type").points
-
-    maintenance.rebuild_search(str(owned.set(username="postgres")))
-
-    with open_store(str(owned.set(username="ann"))) as store:
-        assert maintenance.check(store) == []
-        with store.read("/work/harbour") as book:
-            assert book.search("types").points
-
-
-@pytest.mark.nightly
 def test_tables_of_a_superuser_get_the_owner(owned: URL) -> None:
     """Earlier grants stay."""
     superuser = owned.set(username="postgres")
@@ -346,20 +324,3 @@ def test_impossible_grants_are_explained(owned: URL, by: str, role: str, right: 
 def test_file_has_no_roles() -> None:
     with pytest.raises(DatabaseError, match=r"playbook\.db is a file: .* name a database there with --db postgresql:"):
         maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")
-
-
-@pytest.mark.nightly
-def test_each_member_has_a_personal_playbook(owned: URL) -> None:
-    for role, right in (("ann", "member"), ("crew", "member"), ("stranger", "reader")):
-        maintenance.grant(str(owned), role, right)
-    for role in ("ann", "crew"):
-        with open_store(str(owned.set(username=role))) as store:
-            own = Project.of_user(store)
-            assert own.key == f"user:{role}"
-            edit.add(own, f"as {role} likes it")
-    for role in ("ann", "crew"):
-        with open_store(str(owned.set(username=role))) as store:
-            (point,) = read_playbook(Project.of_user(store)).points
-            assert (point.name, point.text) == ("uoth-001", f"as {role} likes it")
-    with open_store(str(owned.set(username="stranger"))) as store, pytest.raises(DatabaseError):
-        edit.add(Project.of_user(store), "not his to write")

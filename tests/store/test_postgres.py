@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -283,12 +283,6 @@ def test_no_statement_is_prepared(url: str) -> None:
             assert connection.scalar(sql("SELECT count(*) FROM pg_prepared_statements")) == 0
 
 
-def test_migrations_have_no_time_limit(url: str) -> None:
-    dialect = PostgresDialect(make_url(url))
-    with closing(dialect), dialect.exclusive(), dialect.make_engine().begin() as connection:
-        assert connection.scalar(sql("SHOW statement_timeout")) == "0"
-
-
 @pytest.mark.usefixtures("socket_enabled")
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_loss_during_a_commit_is_explained(url: str, is_kept: bool) -> None:
@@ -328,22 +322,6 @@ def test_read_only_server_can_be_read(url: str) -> None:
             edit.vote(project, "oth-001", "helpful")
     with postgres.connected(make_url(url)) as owner:
         owner.execute("DROP ROLE looker")
-
-
-def test_idle_transaction_is_ended(url: str) -> None:
-    """Others wait for its locks."""
-    with open_store(url) as store:
-        project = Project(store, "/work/harbour")
-        edit.add(project, "use type hints")
-
-        def sleep() -> None:
-            with store.write(project.key) as book:
-                book.connection.execute(sql("SET idle_in_transaction_session_timeout = 50"))
-                time.sleep(0.3)
-                book.commit("edit", "too late", even_if_unchanged=True)
-
-        with pytest.raises(ServerAwayError, match=r"The connection to .* was lost .* Nothing was changed; try"):
-            sleep()
 
 
 def test_long_statement_is_ended(url: str) -> None:
@@ -421,17 +399,6 @@ def test_server_is_never_migrated_on_its_own(url: str) -> None:
         patch.setattr(migrate, "SCHEMA", SCHEMA - 1)
         with pytest.raises(SchemaError, match=r"is at schema \d{4}; this playbook-db knows"):
             open_store(url)
-
-
-def test_check_finds_missing_history(url: str) -> None:
-    with open_store(url) as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
-        with postgres.connected(make_url(url)) as owner:
-            owner.execute(
-                b"SET session_replication_role = replica; DELETE FROM revisions; RESET session_replication_role"
-            )
-
-        assert maintenance.check(store) == ["the playbook of /work/harbour doesn't match its history (revision 0)"]
 
 
 def test_views_and_triggers_can_be_created_again(url: str) -> None:

@@ -106,13 +106,6 @@ def rank_of(raw: Any, name: str) -> float:
     return float(raw.execute(f"SELECT rank FROM key_points WHERE name = '{name}'").fetchone()[0])
 
 
-def test_showing_alone_lets_no_point_rest(project: Project, raw: Any) -> None:
-    """Its topic may not have come up yet."""
-    show(raw, *map(str, range(150)))
-
-    assert learn(project) == set()
-
-
 @pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit", "pin"])
 def test_use_is_counted_with_its_showings(project: Project, raw: Any, use: str) -> None:
     """The row has the number of sessions at the point's last use."""
@@ -128,13 +121,6 @@ def test_use_is_counted_with_its_showings(project: Project, raw: Any, use: str) 
     show(raw, "3", "4")
 
     assert last_uses(raw) == [(1, 4, 2), (2, 4, 0)]
-
-
-def test_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
-    show(raw, "1", "2")
-    learn(project, Vote("pat-001", "neutral"))
-
-    assert last_uses(raw) == [(1, 2, 0), (2, 2, 0)]
 
 
 def last_uses(raw: Any) -> list[tuple[int, int, int]]:

@@ -89,12 +89,6 @@ def test_neutral_votes_leave_the_helpful_rate(project: Project, raw: Any) -> Non
     assert votes == [("pat-003", 3, 1, 1)]
 
 
-def test_retired_point_is_not_in_point_use(project: Project, raw: Any) -> None:
-    edit.retire(project, "pat-002")
-
-    assert [name for (name,) in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
-
-
 def test_rewordings_have_the_text_before(project: Project, raw: Any) -> None:
     """Votes and retirements between two wordings don't matter."""
     edit.edit(project, "pat-001", text="uno")
@@ -159,23 +153,6 @@ def test_duckdb_can_parse_each_view() -> None:
     assert not re.search(r" GLOB |RECURSIVE|\) (=|<) \((\s|SELECT)|\bcount\(\*\) FROM citations", made)
 
 
-def test_views_have_the_actor(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
-    edit.add(project, "one", section="pat")
-    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
-    edit.vote(project, "pat-001", "helpful")
-    edit.edit(project, "pat-001", text="uno")
-
-    with raw_connection(project.store) as raw:
-        assert raw.execute("SELECT actor FROM history ORDER BY revision").fetchall() == [
-            ("ann@laptop",),
-            ("ben@desk",),
-            ("ben@desk",),
-        ]
-        assert raw.execute("SELECT actor FROM vote_log").fetchall() == [("ben@desk",)]
-        assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
-
-
 def test_undone_vote_counts_nowhere(project: Project, raw: Any) -> None:
     """Undoing the undo counts it again."""
 
@@ -215,20 +192,6 @@ def test_each_row_has_its_undo(project: Project, raw: Any) -> None:
     assert {row["undone_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
     undos = raw.execute("SELECT revision, undone_in FROM undos ORDER BY revision")
     assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
-
-
-def test_undos_have_their_range(project: Project, raw: Any) -> None:
-    edit.vote(project, "pat-001", "helpful")
-    for revisions in (RevisionRange(2, 3), RevisionRange(5, 5), RevisionRange(6, 6)):
-        undo.undo(project, revisions)
-
-    rows = raw.execute("SELECT revision, undoes_from, undoes_to, undone_in FROM undos ORDER BY revision")
-
-    assert [tuple(row) for row in rows] == [(5, 2, 3, None), (6, 5, 5, 7), (7, 6, 6, None)]
-    assert [tuple(row) for row in raw.execute("SELECT first, last, undo FROM undone_ranges ORDER BY first")] == [
-        (2, 3, 5),
-        (6, 6, 7),
-    ]
 
 
 def test_lineage_of_a_point_ends_with_its_own_merge(project: Project, raw: Any) -> None:
