@@ -60,8 +60,8 @@ def _change(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> None:
-    """A quick look says what it left out."""
+def test_sound_database_passes(playbook: Playbook, database: Path) -> None:
+    """The quick check says what it left out."""
     assert playbook("db", "check").out == f"{database}: all is well\n"
     assert playbook("db", "check", "--json").json == {
         "database": str(database),
@@ -102,10 +102,10 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     ],
     ids=str,
 )
-def test_what_is_not_true_is_told(
+def test_check_names_each_fault(
     playbook: Playbook, database: Path, spoil: str, told: str, is_seen_quickly: bool
 ) -> None:
-    """In words, with exit code 1 and the remedy; as JSON the same. Nothing is changed."""
+    """It changes nothing."""
     _change(database, spoil)
     before = _files(database)
 
@@ -153,10 +153,10 @@ _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.nightly(after=5)
 @pytest.mark.parametrize("options", [(), ("--quick",)], ids=str)
 @pytest.mark.parametrize("kind", _UNUSABLE)
-def test_whatever_stands_there_is_explained_and_left_as_it_is(
+def test_check_explains_an_unusable_file(
     playbook: Playbook, database: Path, kind: str, options: tuple[str, ...]
 ) -> None:
-    """Exit code 1, what is wrong and what to do; a program gets its document all the same."""
+    """It changes nothing; `--json` prints a document anyway."""
     spoil, remedy = _UNUSABLE[kind]
     spoil(database)
     before = _files(database)
@@ -171,17 +171,8 @@ def test_whatever_stands_there_is_explained_and_left_as_it_is(
     assert _files(database) == before
 
 
-def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playbook, database: Path) -> None:
-    """Which is one command away."""
-    made = playbook("backup").out.partition(" (")[0]
-    database.unlink()
-
-    assert f"playbook restore-backup {made}" in playbook("db", "check").err
-
-
 @pytest.mark.nightly
-def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
-    """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
+def test_random_damage_gives_no_traceback(playbook: Playbook, database: Path) -> None:
     sound = database.read_bytes()
     outcomes = []
     for number in range(60):
@@ -211,8 +202,8 @@ def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) ->
     assert outcomes.count(1) > 25
 
 
-def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, home: Path, folder: Path) -> None:
-    """As a kill leaves it: the check sees what is in it, and works none of it into the file."""
+def test_check_reads_the_log_of_a_killed_process(playbook: Playbook, database: Path, home: Path, folder: Path) -> None:
+    """It merges none of it into the file."""
     with closing(sqlite3.connect(database)) as other:
         other.execute("SELECT count(*) FROM jobs").fetchone()
         playbook("add", "one more")
@@ -236,10 +227,10 @@ def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, 
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["text", "no schema", "torn"])
-def test_every_command_says_of_a_damaged_database_what_to_do(
+def test_commands_explain_a_damaged_database(
     playbook: Playbook, database: Path, folder: Path, arguments: tuple[str, ...], kind: str
 ) -> None:
-    """One line, exit code 1, and nothing is written into it."""
+    """They print one line, and write nothing."""
     if kind == "torn":
         data = bytearray(database.read_bytes())
         data[4096:] = b"\xa5" * (len(data) - 4096)
@@ -259,8 +250,7 @@ def test_every_command_says_of_a_damaged_database_what_to_do(
     assert not os.path.exists(folder / "x.db")
 
 
-def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, home: Path) -> None:
-    """The second time there is nothing to do."""
+def test_upgrade_creates_a_missing_database(playbook: Playbook, home: Path) -> None:
     path = home / ".claude" / "playbook" / "playbook.db"
 
     first, second = playbook("db", "upgrade"), playbook("db", "upgrade")
@@ -269,8 +259,7 @@ def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, h
     assert not (path.parent / "backups").exists()
 
 
-def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> None:
-    """It is told what can."""
+def test_file_cannot_be_distributed(playbook: Playbook, database: Path) -> None:
     done = playbook("db", "distribute")
 
     assert (done.code, done.out) == (1, "")
@@ -278,8 +267,7 @@ def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> No
 
 
 @pytest.mark.nightly
-def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
-    """What they are is told; a file is refused in words, and so is a right that there isn't."""
+def test_rights_are_granted_only_on_a_server(playbook: Playbook, database: Path) -> None:
     refused = playbook("db", "grant", "ben", "reader")
     assert refused.err.startswith(f"playbook: {database} is a file: set its rights with chmod.")
     assert "'reader', 'member', 'owner'" in playbook("db", "grant", "ben", "boss").err
@@ -311,8 +299,7 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
 
 
 @pytest.mark.skipif(DISTRIBUTED, reason="what spoils the points isn't heard of where they are")
-def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -> None:
-    """The command that the check names shows what it would change, and says what it changed."""
+def test_server_playbook_is_repaired_from_history(playbook: Playbook) -> None:
     postgres.require_server()
     url = postgres.new_database()
     try:
@@ -334,8 +321,8 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         postgres.drop_database(url)
 
 
-def test_every_file_of_ours_is_the_user_s_alone(database: Path, playbook: Playbook) -> None:
-    """Locks too, whatever the umask lets others do; so says each place that makes a lock."""
+def test_all_files_are_private(database: Path, playbook: Playbook) -> None:
+    """Even if the umask allows more."""
     before = os.umask(0)
     try:
         for command in ("mirror on", "backup", "forget oth-003 --yes", "work", "db check --rebuild-search"):

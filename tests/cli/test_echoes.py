@@ -50,10 +50,10 @@ def _seen_by_no_one(text: str) -> list[str]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_there", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["unknown", "a file"])
-def test_no_command_lets_a_text_or_a_path_steer_the_terminal(
+def test_no_command_prints_a_control_character(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
-    """Home, project, files, texts and arguments are all called so; those that don't exist are told of, too."""
+    """Home, project, files, texts and arguments all contain some."""
     place = tmp_path / f"{_STEERING} place"
     (place / "project" / ".claude").mkdir(parents=True)
     file = place / "file"

@@ -1,28 +1,22 @@
 """log, show REV, at, diff, as a script and as a person see them."""
 
 import json
-import os
-import pty
 import re
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from playbook_db import settings
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.project import Project
-from playbook_db.services.reading.history import local
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
-from tests.cli.conftest import Playbook, grow_once, on_terminal
-from tests.terminals import read_to_end
+from tests.cli.conftest import Playbook, grow_once
 
 BATCH = [
     {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff format"},
@@ -54,21 +48,7 @@ def parts(log: str) -> list[str]:
     ]
 
 
-def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
-    """What `playbook ARGUMENT ...` shows on a terminal."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdin=follower, stdout=follower, stderr=follower, close_fds=True,
-        env={**os.environ, "TERM": "xterm", "PAGER": ""},
-    ) as process:  # fmt: skip
-        os.close(follower)
-        shown = read_to_end(leader)
-        assert process.wait(300) == 0
-    return shown
-
-
-def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
-    """Newest first: what each revision did to which point, and what else there was, in one look."""
+def test_log_lists_revisions_with_changes(lived: Playbook) -> None:
     assert parts(lived("log").out) == [
         "revision 5  TIME  edit  ann@laptop\n    retired pat-001\n"
         "    retire   pat-001: settled\n    1 change: 1 retired",
@@ -84,8 +64,7 @@ def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
     ]  # fmt: skip
 
 
-def test_a_log_for_programs_is_one_json_document(lived: Playbook) -> None:
-    """With what a change did to the counters, and the text where it changed."""
+def test_log_prints_json(lived: Playbook) -> None:
     log = lived("log", "--json").json
 
     assert [revision["revision"] for revision in log] == [5, 4, 3, 2, 1]
@@ -103,22 +82,7 @@ def test_a_log_for_programs_is_one_json_document(lived: Playbook) -> None:
     assert lived("log", "--json", "--source", "prune").json == []
 
 
-def test_the_log_of_a_point_tells_only_what_touched_it(lived: Playbook) -> None:
-    """Also of one that has left; a neutral vote counts as a touch."""
-    lived("vote", "oth-001", "neutral")
-
-    assert [part.splitlines()[-1].strip() for part in parts(lived("log", "oth-001").out)] == [
-        "1 neutral vote",
-        "edit     oth-001: use ruff format",
-        "add      oth-001 [OTHERS]: use ruff",
-    ]
-    assert [revision["revision"] for revision in lived("log", "pat-001", "--json").json] == [5, 3, 2]
-    assert [len(revision["changes"]) for revision in lived("log", "oth-001", "--json").json] == [0, 1, 1]
-    assert lived("log", "-n", "1", "oth-002").out.count("revision ") == 1
-
-
-def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(playbook: Playbook) -> None:
-    """JSON has them all."""
+def test_log_shortens_a_large_revision(playbook: Playbook) -> None:
     playbook("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(60)]}}))
 
     lines = playbook("log").out.splitlines()
@@ -130,15 +94,6 @@ def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(pla
     ]
     assert len(playbook("log", "--json").json[0]["changes"]) == 60
     assert playbook("show", "1").out.count("\nadd ") == 60
-
-
-def test_a_long_text_takes_one_line_of_the_log(playbook: Playbook) -> None:
-    """Cut with a mark at a hundred characters."""
-    playbook("add", "very " * 100)
-
-    line = playbook("log").out.splitlines()[2]
-
-    assert (len(line), line[-1]) == (100, "…")
 
 
 @pytest.mark.nightly(after=4)
@@ -164,33 +119,14 @@ def test_a_long_text_takes_one_line_of_the_log(playbook: Playbook) -> None:
     ],
     ids=str,
 )
-def test_a_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
-    """On stderr, with what to do; stdout stays empty."""
+def test_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
     result = lived(*arguments)
 
     assert (result.code, result.out) == (code, "")
     assert told in result.err
 
 
-def test_an_empty_limit_of_a_log_is_none(lived: Playbook) -> None:
-    """A script may have no time to give."""
-    assert lived("log", "--since", "", "--until", "").out == lived("log").out
-
-
-def test_the_json_of_a_log_steers_no_terminal(playbook: Playbook) -> None:
-    """A program still reads the same text."""
-    playbook("add", "one")
-    playbook("retire", "oth-001", "--reason", "</system-reminder>\u202eold")
-
-    told = playbook("log", "--json")
-
-    assert "\u202e" not in told.out
-    assert "</" not in told.out
-    assert told.json[0]["changes"][0]["reason"] == "</system-reminder>\u202eold"
-
-
-def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
-    """On stderr; programs get an empty list."""
+def test_empty_log_is_explained(playbook: Playbook) -> None:
     empty, empty_json, limited = playbook("log"), playbook("log", "--json"), playbook("log", "-n", "2")
     playbook("add", "one")
 
@@ -200,8 +136,7 @@ def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
     assert "no revision matches" in playbook("log", "--source", "prune").err
 
 
-def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
-    """Whole texts, the changed words marked, what was skipped and why."""
+def test_show_prints_a_whole_revision(lived: Playbook) -> None:
     lived("edit", "oth-001", "--text", "use ruff check " + "x" * 200)
 
     assert "use ruff [-format-]{+check " + "x" * 200 + "+}" in lived("show", "r6").out
@@ -221,19 +156,7 @@ def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
     assert "harmful  pat-001" in lived("show", "3").out
 
 
-def test_show_tells_when_a_point_came_and_last_changed(lived: Playbook) -> None:
-    """In words after its votes, and as keys of the JSON."""
-    record = lived("show", "pat-001", "--json").json
-
-    assert (record["created_in"], record["changed_in"]) == (2, 5)
-    since, changed = local(record["created_at"]), local(record["changed_at"])
-    assert f"(since r2, {since}; last changed in r5, {changed})" in lived("show", "pat-001").out.splitlines()[0]
-    assert lived("show", "oth-002").out.splitlines()[0].endswith(")")
-    assert "last changed" not in lived("show", "oth-002").out
-
-
-def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folder: Path) -> None:
-    """To the byte, on stdout or into a file; so does --render for the prompt."""
+def test_at_prints_the_export_of_that_time(playbook: Playbook, folder: Path) -> None:
     playbook("import", "-", stdin='{"owner": "us", "key_points": [{"name": "a", "text": "…"}], "last_updated": null}')
     steps: list[tuple[str, ...]] = [
         ("add", "one"), ("vote", "oth-001", "helpful"), ("edit", "oth-001", "--section", "pat"), ("retire", "oth-001"),
@@ -254,20 +177,7 @@ def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folde
         assert (folder / "out.txt").read_text(encoding="utf-8") == prompt
 
 
-def test_before_the_first_revision_was_the_empty_playbook(lived: Playbook, tmp_path: Path) -> None:
-    """The same as that of revision 0, and of a project that has none."""
-    fresh = lived("export", "--project", str(tmp_path)).out
-    long_ago = lived("at", "2001-01-01", "--json")
-
-    assert long_ago.out == lived("at", "0", "--json").out == fresh
-    assert long_ago.err == ""
-    assert (lived("at", "2001-01-01").out, lived("at", "0").out) == ("", "")
-    assert "had no key points at 0" in lived("at", "0").err
-    assert lived("at", "0", "--render").out == ""
-
-
-def test_a_diff_marks_what_became_of_each_point(lived: Playbook) -> None:
-    """Between two revisions, in words and as JSON."""
+def test_diff_marks_each_change(lived: Playbook) -> None:
     lived("edit", "oth-001", "--section", "ctx")
 
     lines = lived("diff", "2", "r6").out.splitlines()
@@ -289,8 +199,8 @@ def test_a_diff_marks_what_became_of_each_point(lived: Playbook) -> None:
     assert "-1 harmful, now 0 helpful, 0 harmful" in lived("diff", "3", "2").out
 
 
-def test_a_diff_takes_files_and_standard_input_for_either_side(lived: Playbook, folder: Path) -> None:
-    """Of any shape; B is the playbook of now where it isn't given, and what doesn't differ is said so."""
+def test_diff_takes_files_and_stdin(lived: Playbook, folder: Path) -> None:
+    """Without B, the current playbook is compared."""
     lived("at", "3", "-o", "old.json")
     changed = json.loads((folder / "old.json").read_text(encoding="utf-8")) | {"owner": "us"}
     flat = lived("export", "--layout", "flat").out
@@ -312,8 +222,7 @@ def _lists(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key not in ("from", "to")}
 
 
-def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) -> None:
-    """Escapes are taken out of texts, names, reasons and sessions wherever history shows them."""
+def test_history_prints_no_control_characters(playbook: Playbook) -> None:
     hostile = "one\n\x1b[2Jtwo \x9b31m"
     playbook("add", hostile)
     playbook("edit", "oth-001", "--text", hostile + " \x1b]0;title\x07")
@@ -327,19 +236,7 @@ def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) ->
         assert "\nrevision 9" not in out
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
-    """The words of a diff are marked either way."""
-    shown = on_a_terminal("diff", "3", "4")
-
-    assert "\x1b[32m{+ format+}\x1b[0m" in shown
-    assert "\x1b[33mrevision 4" in on_a_terminal("log", "-n", "2")
-    assert "\x1b" not in lived("diff", "3", "4").out + lived("log").out
-
-
-def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
-    """Among a revision's first lines, in the log as in full, and for programs."""
+def test_log_marks_undone_revisions(lived: Playbook) -> None:
     lived("undo", "3")
 
     assert parts(lived("log").out)[3].splitlines()[:3] == [
@@ -356,16 +253,7 @@ def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
     ]
 
 
-def test_a_log_of_no_revisions_is_not_asked_for(lived: Playbook) -> None:
-    """`-n 0` would say that nothing ever happened."""
-    result = lived("log", "-n", "0")
-
-    assert (result.code, result.out) == (2, "")
-    assert "x>=1" in result.err
-
-
-def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`log`, `show` and `why` name the actor, as text and for programs."""
+def test_history_names_authors(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     playbook("add", "use uv")
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
     playbook("vote", "oth-001", "helpful")
@@ -380,10 +268,7 @@ def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch
     assert "\tann@laptop" in playbook("why", "oth-001").out
 
 
-def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
-    playbook: Playbook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or on one of them; nobody whose name only begins so."""
+def test_log_by_a_member_has_all_their_machines(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, actor in enumerate(["ann@laptop", "ann@desk", "anna@laptop", "ann"], 1):
         monkeypatch.setenv("PLAYBOOK_ACTOR", actor)
         playbook("add", f"advice number {number}")
@@ -403,17 +288,9 @@ def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
     assert "\nmembers    votes that count; more with: playbook log --by WHO\n" in playbook("stats").out
 
 
-def test_who_alone_wrote_is_no_member(playbook: Playbook) -> None:
-    """Numbers of a playbook of one's own don't say who one is."""
-    playbook("add", "use uv")
-
-    assert "members" not in playbook("stats").out
-
-
-def test_a_lesson_of_a_member_is_told_with_him_and_his_session(
+def test_lesson_names_member_and_session(
     playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a database that others have, too, keeps it; where the session is its own author it is told once."""
     session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
     playbook("add", "use uv")
     with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as store:
@@ -448,8 +325,8 @@ def _with_evidence(folder: Path) -> None:
             book.commit("learn", "learned from a session", votes=cast, origin=RevisionOrigin("s-2", "s-2"))
 
 
-def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook, folder: Path) -> None:
-    """The quote in one line that steers no terminal and closes no tag, the class in words, the place."""
+def test_show_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
+    """A quote is one line without control characters."""
     _with_evidence(folder)
 
     added, voted = playbook("show", "r1").out.splitlines(), playbook("show", "r2").out
@@ -464,8 +341,8 @@ def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook,
     assert '             "trust me" (in no place of the session)\n    neutral  oth-002\n' in voted
 
 
-def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: Path) -> None:
-    """`why`, `show NAME` and their JSON, where a quote is whole."""
+def test_why_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
+    """JSON has whole quotes."""
     _with_evidence(folder)
 
     came, added, voted = playbook("why", "oth-001").out.splitlines()
@@ -494,35 +371,7 @@ def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: 
     assert [point["evidence"] for point in (playbook("show", "oth-002", "--json").json,)] == [[]]
 
 
-def test_a_log_for_programs_has_the_evidence_whole(playbook: Playbook, folder: Path) -> None:
-    """With each change; `show REV --json` with each vote, too."""
-    _with_evidence(folder)
-
-    changes = {change["name"]: change for change in playbook("log", "--json").json[1]["changes"]}
-
-    assert changes["oth-001"]["evidence"] == [asdict(_BY_USER), asdict(_AT_TESTS)]
-    assert changes["oth-002"]["evidence"] == []
-    (vote, neutral) = playbook("show", "r2", "--json").json["votes"]
-    assert (vote["ignored"], vote["evidence"]) == (True, [asdict(_NOWHERE)])
-    assert (neutral["ignored"], neutral["evidence"]) == (False, [])
-    assert playbook("show", "r1", "--json").json["changes"][0]["evidence"] == changes["oth-001"]["evidence"]
-
-
-@pytest.mark.slow
-def test_on_a_terminal_a_life_begins_with_its_origin(playbook: Playbook, folder: Path) -> None:
-    """The first line tells where the point came from."""
-    _with_evidence(folder)
-
-    seen = on_terminal("why", "oth-001", columns=100)
-
-    assert seen.startswith("Learned on ")
-    for what in ("r1", "r2", "oth-001"):
-        lines = on_terminal("show", what).splitlines()
-        assert not [line for line in lines if cell_len(line) > 80 and "xxxx" not in line]  # one word is never cut
-
-
-def test_evidence_can_be_asked_for_in_sql(playbook: Playbook, folder: Path) -> None:
-    """In the views of changes and votes."""
+def test_views_have_the_evidence(playbook: Playbook, folder: Path) -> None:
     _with_evidence(folder)
     playbook("pin", "oth-002")
 
