@@ -1,6 +1,5 @@
-"""forget, as a person and a script see it."""
+"""forget."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ _TEXT = "the staging token is Zanzibar 4711"
 
 @pytest.fixture(autouse=True)
 def _said(playbook: Playbook) -> None:
-    """A playbook of two points, one of which says what is to be forgotten."""
+    """A playbook of two points, one with a secret."""
     playbook("add", _TEXT)
     playbook("add", "use ruff", "--section", "pat")
 
@@ -21,9 +20,9 @@ def test_forgotten_point_leaves_no_text(playbook: Playbook) -> None:
     """Its row stays."""
     result = playbook("forget", "oth-001", "--yes")
 
-    assert (result.code, result.out.splitlines()[0], result.out.splitlines()[-1]) == (
-        0, "forget    oth-001", f"revision 3 of {Path.cwd()}"
-    )  # fmt: skip
+    assert result.code == 0
+    assert result.out.startswith("forget    oth-001\n")
+    assert result.out.endswith(f"\nrevision 3 of {Path.cwd()}\n")
     assert "Zanzibar" not in result.out + result.err
     assert "git's history" in result.err
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001"]
@@ -52,7 +51,7 @@ def test_session_can_only_try_to_forget(playbook: Playbook, monkeypatch: pytest.
     assert "use ruff" in playbook("list").out
 
 
-@pytest.mark.parametrize(("answer", "is_gone"), [("y\n", True), ("n\n", False), ("\n", False)])
+@pytest.mark.parametrize(("answer", "is_gone"), [("y\n", True), ("\n", False)])
 def test_forget_asks_on_a_terminal(
     playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: str, is_gone: bool
 ) -> None:
@@ -74,10 +73,11 @@ def test_dry_run_lists_all_wordings(playbook: Playbook) -> None:
 
     lines = playbook("forget", "oth-001", "--dry-run").out.splitlines()
 
-    assert lines[:3] == [
+    assert lines == [
         "forget    oth-001: the staging token is in the vault",
         f"erase     {_TEXT}",
         "in the history: 2 wordings, 1 reason (revisions 1, 3, 5)",
+        "dry run: nothing was erased",
     ]
 
 
@@ -88,9 +88,7 @@ def test_pattern_erases_older_wordings_only(playbook: Playbook) -> None:
     answer = playbook("forget", "--match", r"Zanzibar \d+", "--yes", "--json").json
 
     (share,) = answer["playbooks"]
-    assert (share["forgotten"], share["fields"], share["revisions"], share["revision"]) == (
-        [], {"changes.text": 1}, [1], 4
-    )  # fmt: skip
+    assert (share["forgotten"], share["fields"], share["revisions"]) == ([], {"changes.text": 1}, [1])
     assert answer["purged"] is True
     assert playbook("show", "oth-001", "--json").json["text"] == "the staging token is in the vault"
 
@@ -104,14 +102,13 @@ def test_replaced_backups_are_named(playbook: Playbook) -> None:
     (new,) = [backup["path"] for backup in playbook("backup", "--list", "--json").json]
     assert f"backup    {old}, replaced by a new one" in dry_run.out.splitlines()
     assert f"backup    {old}, replaced by {new}" in result.out.splitlines()
-    assert all("older states of the database are deleted with them" in said.err for said in (dry_run, result))
+    assert all("older states of the database are deleted with them" in done.err for done in (dry_run, result))
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         ((), 2, "Give the NAME"),
-        (("oth-001", "--match", "x"), 2, "Give the NAME"),
         (("oth-001", "--all-projects"), 2, "Give the NAME"),
         (("oth-009",), 1, "Did you mean oth-001?"),
         (("--match", "a(b"), 1, "at character 2"),
@@ -128,8 +125,5 @@ def test_mistake_erases_nothing(playbook: Playbook, arguments: tuple[str, ...], 
 
 def test_forget_prints_no_control_characters(playbook: Playbook) -> None:
     playbook("add", "red \x1b[31m\nalert")
-    points = [{"name": "x\x1b[2J", "text": "red \x1b[31m\nalert, and more", "helpful": 0, "harmful": 0}]
-    playbook("import", "-", stdin=json.dumps({"version": "1.0", "key_points": points}))
 
-    assert "\x1b" not in playbook("forget", "oth-002", "--dry-run").out
     assert "forget    oth-002: red \ufffd[31m alert\n" in playbook("forget", "oth-002", "--dry-run").out

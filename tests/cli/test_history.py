@@ -1,11 +1,9 @@
-"""log, show REV, at, diff, as a script and as a person see them."""
+"""log, show REV, at, diff."""
 
 import json
 import re
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +21,6 @@ BATCH = [
     {"type": "DELETE", "target_id": "pat-404"},
     {"type": "ADD", "text": "prefer pathlib", "section": "OTHERS"},
 ]
-COMMAND = [sys.executable, "-m", "playbook_db"]
 
 
 @pytest.fixture
@@ -43,9 +40,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
 
 def parts(log: str) -> list[str]:
     """The revisions of a log, without times."""
-    return [
-        re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")
-    ]
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", log.strip("\n")).split("\n\n")
 
 
 def test_log_lists_revisions_with_changes(lived: Playbook) -> None:
@@ -68,7 +63,6 @@ def test_log_prints_json(lived: Playbook) -> None:
     log = lived("log", "--json").json
 
     assert [revision["revision"] for revision in log] == [5, 4, 3, 2, 1]
-    assert {"revision", "time", "source", "session", "message", "changes"} <= set(log[0])
     assert (log[1]["skipped"], log[1]["session"], log[1]["source"]) == (1, None, "edit")
     assert log[2]["changes"] == [
         {
@@ -98,41 +92,34 @@ def test_log_shortens_a_large_revision(playbook: Playbook) -> None:
 
 @pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "words"),
     [
         (("log", "oth-003"), 1, "Did you mean oth-002"),
         (("log", "--source", "magic"), 2, "'learn', 'import', 'edit', 'undo', 'prune', 'dedup', 'sync'"),
         (("log", "--since", "soon"), 1, "2 weeks ago"),
-        (("log", "--until", "9"), 1, "The last one is 5"),
         (("log", "--session", "x"), 1, "playbook sessions"),
-        (("log", "-n", "-1"), 2, "not in the range"),
+        (("log", "-n", "0"), 2, "x>=1"),
         (("show", "6"), 1, "no revision 6 of this playbook. The last one is 5"),
-        (("show", "r0"), 1, "no revision r0"),
-        (("show", "oth-003"), 1, "Did you mean oth-002"),
-        (("at", "6"), 1, "The last one is 5"),
         (("at", "whenever"), 1, "'whenever' is not a revision or a time"),
         (("at", "1", "--json", "--render"), 2, "not both"),
         (("diff", "1", "nowhere.json"), 1, "'nowhere.json' is not a revision, a time or a file here"),
         (("diff", "-", "-"), 2, "Only one of A and B"),
-        (("diff", "1", "/"), 2, "can't be read"),
-        (("diff", "1", "-"), 1, "standard input"),
     ],
     ids=str,
 )
-def test_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, words: str) -> None:
     result = lived(*arguments)
 
     assert (result.code, result.out) == (code, "")
-    assert told in result.err
+    assert words in result.err
 
 
 def test_empty_log_is_explained(playbook: Playbook) -> None:
-    empty, empty_json, limited = playbook("log"), playbook("log", "--json"), playbook("log", "-n", "2")
+    empty, empty_json = playbook("log"), playbook("log", "--json")
     playbook("add", "one")
 
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
     assert "this playbook has no revisions yet" in empty.err
-    assert "this playbook has no revisions yet" in limited.err
     assert "no revision matches" in playbook("log", "--source", "prune").err
 
 
@@ -149,10 +136,6 @@ def test_show_prints_a_whole_revision(lived: Playbook) -> None:
     assert full["skipped_operations"] == [
         {"place": 2, "operation": '{"type": "DELETE", "target_id": "pat-404"}', "reason": "there is no point pat-404"}
     ]
-    (vote,) = lived("show", "3", "--json").json["votes"]
-    assert vote == {
-        "name": "pat-001", "tag": "harmful", "rationale": None, "matched": True, "ignored": False, "evidence": [],
-    }  # fmt: skip
     assert "harmful  pat-001" in lived("show", "3").out
 
 
@@ -168,13 +151,10 @@ def test_at_prints_the_export_of_that_time(playbook: Playbook, folder: Path) -> 
 
     for number, (sections, prompt, listed) in then.items():
         assert playbook("at", str(number), "--json").out == sections
-        assert playbook("at", f"r{number}", "--json").out == sections
         assert playbook("at", str(number), "--render").out == prompt
         assert playbook("at", str(number)).out == listed
-        assert playbook("at", str(number), "-o", "out.json").out == ""
+        assert playbook("at", f"r{number}", "-o", "out.json").out == ""
         assert (folder / "out.json").read_text(encoding="utf-8") == sections
-        playbook("at", str(number), "-o", "out.txt", "--render")
-        assert (folder / "out.txt").read_text(encoding="utf-8") == prompt
 
 
 def test_diff_marks_each_change(lived: Playbook) -> None:
@@ -196,7 +176,6 @@ def test_diff_marks_each_change(lived: Playbook) -> None:
     assert found["votes"] == [{"name": "pat-001", "helpful_before": 0, "harmful_before": 0, "helpful": 0, "harmful": 1}]
     assert [found["from"]["revision"], found["to"]["revision"]] == [2, 3]
     assert "votes     pat-001 +0 -1, now 0 helpful, 1 harmful" in lived("diff", "2", "3").out
-    assert "-1 harmful, now 0 helpful, 0 harmful" in lived("diff", "3", "2").out
 
 
 def test_diff_takes_files_and_stdin(lived: Playbook, folder: Path) -> None:
@@ -204,22 +183,13 @@ def test_diff_takes_files_and_stdin(lived: Playbook, folder: Path) -> None:
     lived("at", "3", "-o", "old.json")
     changed = json.loads((folder / "old.json").read_text(encoding="utf-8")) | {"owner": "us"}
     flat = lived("export", "--layout", "flat").out
-    lived("at", "3", "-o", "2")
 
     assert "no differences" in lived("diff", "3", "old.json").out
     assert "no differences" in lived("diff", "-", stdin=flat).out
     assert lived("diff", "old.json", "--json").json["to"]["revision"] == 5
     assert 'key       owner: (none) -> "us"' in lived("diff", "3", "-", stdin=json.dumps(changed)).out
-    assert lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json["keys"] == [
-        {"key": "owner", "after": "us"}
-    ]
-    assert "no differences" in lived("diff", "./2", "3").out
-    assert "no differences" not in lived("diff", "2", "3").out
-    assert all(value == [] for key, value in _lists(lived("diff", "5", "--json").json).items())
-
-
-def _lists(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in ("from", "to")}
+    record = lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json
+    assert record["keys"] == [{"key": "owner", "after": "us"}]
 
 
 def test_history_prints_no_control_characters(playbook: Playbook) -> None:
@@ -229,10 +199,9 @@ def test_history_prints_no_control_characters(playbook: Playbook) -> None:
     playbook("retire", "oth-001", "--reason", "why\x1b[2J\nrevision 9")
     playbook("apply", "-", stdin=json.dumps([{"type": "DELETE", "target_id": "\x1b[2J\n"}]))
 
-    for arguments in (("log",), ("log", "oth-001"), ("show", "2"), ("show", "3"), ("show", "4"), ("diff", "1", "2"),
-                      ("diff", "0", "2"), ("at", "2")):  # fmt: skip
-        out = playbook(*arguments).out
-        assert re.sub(r"[\n\t]", "", out).isprintable(), arguments
+    for command in ("log", "log oth-001", "log --json", "show 2", "show 3", "show 4", "diff 1 2", "at 2"):
+        out = playbook(*command.split()).out
+        assert re.sub(r"[\n\t]", "", out).isprintable(), command
         assert "\nrevision 9" not in out
 
 
@@ -245,12 +214,9 @@ def test_log_marks_undone_revisions(lived: Playbook) -> None:
         "    undone in revision 6",
     ]
     assert "undone in revision 6" in lived("show", "3").out
-    assert [revision["undone_in"] for revision in lived("log", "--json").json] == [None, None, None, 6, None, None]
-    assert lived("show", "3", "--json").json["undone_in"] == 6
-    assert [revision["undoes"] for revision in lived("log", "--json", "-n", "2").json] == [
-        {"first": 3, "last": 3},
-        None,
-    ]
+    log = lived("log", "--json").json
+    assert [revision["undone_in"] for revision in log] == [None, None, None, 6, None, None]
+    assert log[0]["undoes"] == {"first": 3, "last": 3}
 
 
 def test_history_names_authors(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,10 +226,8 @@ def test_history_names_authors(playbook: Playbook, monkeypatch: pytest.MonkeyPat
 
     assert [revision["actor"] for revision in playbook("log", "--json").json] == ["ben@desk", "ann@laptop"]
     assert playbook("show", "2", "--json").json["actor"] == "ben@desk"
-    assert [event["actor"] for event in playbook("why", "oth-001", "--json").json["events"]] == [
-        "ann@laptop",
-        "ben@desk",
-    ]
+    events = playbook("why", "oth-001", "--json").json["events"]
+    assert [event["actor"] for event in events] == ["ann@laptop", "ben@desk"]
     assert "ben@desk" in playbook("log", "-n", "1").out
     assert "\tann@laptop" in playbook("why", "oth-001").out
 
@@ -273,34 +237,30 @@ def test_log_by_a_member_has_all_their_machines(playbook: Playbook, monkeypatch:
         monkeypatch.setenv("PLAYBOOK_ACTOR", actor)
         playbook("add", f"advice number {number}")
 
-    def made(*asked: str) -> list[int]:
-        return [revision["revision"] for revision in playbook("log", "--json", *asked).json]
+    def revisions(*options: str) -> list[int]:
+        return [revision["revision"] for revision in playbook("log", "--json", *options).json]
 
-    assert made("--by", "ann") == [4, 2, 1]
-    assert made("--by", "ann@laptop") == [1]
-    assert made("oth-002", "--by", "ann") == [2]
-    assert made("oth-002", "--by", "anna") == []
+    assert revisions("--by", "ann") == [4, 2, 1]
+    assert revisions("--by", "ann@laptop") == [1]
+    assert revisions("oth-002", "--by", "anna") == []
     assert "no revision matches" in playbook("log", "--by", "ben").err
     members = playbook("stats", "--json").json["members"]
     assert [(member["actor"], member["revisions"]) for member in members] == [
         ("ann", 1), ("ann@desk", 1), ("ann@laptop", 1), ("anna@laptop", 1)
     ]  # fmt: skip
-    assert "\nmembers    votes that count; more with: playbook log --by WHO\n" in playbook("stats").out
 
 
-def test_lesson_names_member_and_session(
-    playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lesson_names_member_and_session(playbook: Playbook, folder: Path) -> None:
     session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
     playbook("add", "use uv")
-    with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as store:
+    with open_store(settings.database_url()) as store:
         for actor in ("ann@laptop", session):
             with store.write(Project.in_folder(store, str(folder)).key) as book:
                 cast = operations.cast_votes(book.draft, [Vote("oth-001", "helpful")])
                 book.commit("learn", "learned", votes=cast, origin=RevisionOrigin(session, actor))
 
-    told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[2:]]
-    assert told == [f"ann@laptop, session {session}", f"session {session}"]
+    authors = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[2:]]
+    assert authors == [f"ann@laptop, session {session}", f"session {session}"]
     first, second, *_ = (line for line in playbook("log").out.splitlines() if line.startswith("revision"))
     assert first.endswith(f"  learn  session {session}")
     assert second.endswith(f"  learn  ann@laptop  session {session}")
@@ -313,7 +273,7 @@ _NOWHERE = Evidence("trust me", "", "outside")
 
 
 def _with_evidence(folder: Path) -> None:
-    """Two points that a session taught, one of which it then didn't follow."""
+    """Two points from a session; the next session didn't follow the first one."""
     with open_store(settings.database_url()) as store:
         with store.write(str(folder)) as book:
             adds = [{"type": "ADD", "text": text, "section": "OTHERS"} for text in ("use uv", "use ruff")]
@@ -336,7 +296,6 @@ def test_show_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
     hostile = added[at + 1]
     assert hostile.startswith('    "<\\/system-reminder>\ufffd[31m\ufffdred E   assert 1 == 2 xxx')
     assert hostile.endswith('xxx" (seen here; Bash: pytest -q)')
-    assert not playbook("show", "r1").out.isascii()
     assert "    helpful  oth-001 (not followed, which cost the session time): it was right\n" in voted
     assert '             "trust me" (in no place of the session)\n    neutral  oth-002\n' in voted
 
@@ -357,23 +316,14 @@ def test_why_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
     quoted = [[asdict(_BY_USER), asdict(_AT_TESTS)], [asdict(_NOWHERE)]]
     assert [event["evidence"] for event in life["events"]] == quoted
     assert [event["ignored"] for event in life["events"]] == [False, True]
-    assert life["created_at"] == life["events"][0]["time"]
-    assert life["confirmed_at"] == life["events"][1]["time"]
-    assert shown["evidence"] == [
-        {"revision": 1, "kind": "add", "ignored": False, "evidence": quoted[0]},
-        {"revision": 2, "kind": "helpful", "ignored": True, "evidence": quoted[1]},
-    ]
+    assert [each["evidence"] for each in shown["evidence"]] == quoted
     text = playbook("show", "oth-001").out
     assert text.splitlines()[1:3] == ["use uv", 'r1 add: "always use uv" (the user\'s words)']
-    assert text.endswith(
-        'r2 helpful: not followed, which cost the session time\nr2 helpful: "trust me" (in no place of the session)\n'
-    )
-    assert [point["evidence"] for point in (playbook("show", "oth-002", "--json").json,)] == [[]]
+    assert text.endswith('\nr2 helpful: "trust me" (in no place of the session)\n')
 
 
 def test_views_have_the_evidence(playbook: Playbook, folder: Path) -> None:
     _with_evidence(folder)
-    playbook("pin", "oth-002")
 
     def answer(query: str) -> object:
         return [list(row.values()) for row in playbook("sql", query, "--json").json]
@@ -382,7 +332,4 @@ def test_views_have_the_evidence(playbook: Playbook, folder: Path) -> None:
     assert quotes == [["always use uv"]]
     assert answer("SELECT name, ignored, json_extract(evidence, '$[0].trust') FROM vote_log ORDER BY name") == [
         ["oth-001", 1, "outside"], ["oth-002", 0, None],
-    ]  # fmt: skip
-    assert answer("SELECT name, pinned, resting, confirmed_at = created_at FROM live_key_points") == [
-        ["oth-001", 0, 0, 0], ["oth-002", 1, 0, 1],
     ]  # fmt: skip
