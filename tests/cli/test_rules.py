@@ -12,7 +12,6 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import project_key
 from playbook_db.services.reading import status
-from playbook_db.services.sharing import rules as service
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 
@@ -33,9 +32,13 @@ def _proven(folder: Path) -> None:
         ("src/gone.py is named, but is gone", 9, 0),
         ("No file is named here", 9, 0),
     ]
+    for text, helpful, harmful in points:
+        add_point(folder, text, helpful, harmful)
+
+
+def add_point(folder: Path, text: str, helpful: int, harmful: int = 0) -> None:
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-        for text, helpful, harmful in points:
-            book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS, helpful=helpful, harmful=harmful))
+        book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS, helpful=helpful, harmful=harmful))
         book.commit("edit", "filled for a test")
 
 
@@ -50,7 +53,7 @@ def waits(folder: Path) -> str:
     return "\n".join(status.read(settings.database_url(), str(folder)).waits)
 
 
-def test_each_set_of_files_gets_one_rule_and_agents_md_a_block(playbook: Playbook, folder: Path) -> None:
+def test_proven_points_become_rules_and_a_block(playbook: Playbook, folder: Path) -> None:
     """Only proven points that name a file are written. `@` and `<!` in a text mean nothing to the client."""
     (folder / "AGENTS.md").write_text("Mine\n")
     done = playbook("export", "--rules", "--yes")
@@ -66,25 +69,21 @@ def test_each_set_of_files_gets_one_rule_and_agents_md_a_block(playbook: Playboo
     assert "+- [oth-002] Keep src/a.py and src/b.py alike" in done.err
 
 
-def test_a_sign_of_patterns_in_a_path_is_replaced(playbook: Playbook, folder: Path) -> None:
+def test_pattern_characters_in_paths_are_replaced(playbook: Playbook, folder: Path) -> None:
     """Else `[id]` would mean one letter."""
-    with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-        book.draft.add(KeyPoint("oth-007", "src/[id].tsx loads lazily", OTHERS, helpful=5))
-        book.commit("edit", "filled for a test")
+    add_point(folder, "src/[id].tsx loads lazily", helpful=5)
     playbook("export", "--rules", "--yes")
 
     assert '  - "src/?id?.tsx"' in rules(folder)
 
 
-def test_nothing_is_written_without_consent(playbook: Playbook, folder: Path) -> None:
-    """Without a terminal, `--yes` is needed."""
+def test_rules_need_consent(playbook: Playbook, folder: Path) -> None:
     done = playbook("export", "--rules")
 
     assert (done.code, rules(folder), (folder / "AGENTS.md").exists()) == (2, {}, False)
 
 
-def test_changed_points_make_rules_stale_and_the_next_run_rewrites_them(playbook: Playbook, folder: Path) -> None:
-    """A reworded point gets its new text; the file of a retired point is removed."""
+def test_stale_rules_are_rewritten(playbook: Playbook, folder: Path) -> None:
     playbook("export", "--rules", "--yes")
     assert waits(folder) == ""
     playbook("edit", "oth-001", "--text", "src/a.py: use Decimal")
@@ -100,8 +99,7 @@ def test_changed_points_make_rules_stale_and_the_next_run_rewrites_them(playbook
 
 
 @pytest.mark.parametrize("before", [None, b"", b"Mine", b"Mine\n", b"# Mine\r\n\r\ntext\r\n"])
-def test_undo_brings_back_the_very_bytes(playbook: Playbook, folder: Path, before: bytes | None) -> None:
-    """A file that was created is removed again."""
+def test_undo_restores_agents_md_exactly(playbook: Playbook, folder: Path, before: bytes | None) -> None:
     agents = folder / "AGENTS.md"
     if before is not None:
         agents.write_bytes(before)
@@ -114,7 +112,7 @@ def test_undo_brings_back_the_very_bytes(playbook: Playbook, folder: Path, befor
     assert not (folder / ".claude" / "rules").exists()
 
 
-def test_what_was_edited_by_hand_is_left_alone(playbook: Playbook, folder: Path) -> None:
+def test_hand_edited_rules_are_kept(playbook: Playbook, folder: Path) -> None:
     """Even with `--yes`: the difference is shown, and one sentence says why."""
     playbook("export", "--rules", "--yes")
     rule = next((folder / ".claude" / "rules").glob("playbook-*.md"))
@@ -130,8 +128,64 @@ def test_what_was_edited_by_hand_is_left_alone(playbook: Playbook, folder: Path)
     assert (rule.read_bytes(), agents.read_bytes()) == before
 
 
-def test_a_file_of_somebody_else_stays(playbook: Playbook, folder: Path) -> None:
-    """A rule without our signature isn't ours, whatever its name."""
+@pytest.mark.parametrize(
+    ("answers", "has_rules", "has_agents"), [("n\nn\n", False, False), ("y\nn\n", True, False), ("n\ny\n", False, True)]
+)
+def test_terminal_asks_about_rules_and_agents_md(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch, answers: str, has_rules: bool, has_agents: bool
+) -> None:
+    monkeypatch.setattr("playbook_db.cli.share.rules.is_interactive", lambda: True)
+    done = playbook("export", "--rules", stdin=answers)
+
+    assert "Change these rules? [y/N]: " in done.err
+    assert f"There is no {folder / 'AGENTS.md'}. Create it? [y/N]: " in done.err
+    assert (done.code, len(rules(folder)) == 2) == (0, has_rules)
+    assert (folder / "AGENTS.md").exists() == has_agents
+
+
+@pytest.mark.parametrize(("answer", "is_kept"), [("n", True), ("y", False)])
+def test_terminal_asks_before_overwriting_a_hand_edit(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_kept: bool
+) -> None:
+    """Even with `--yes`."""
+    playbook("export", "--rules", "--yes")
+    agents = folder / "AGENTS.md"
+    agents.write_text(agents.read_text().replace("From the playbook;", "I say:"))
+    monkeypatch.setattr("playbook_db.cli.share.rules.is_interactive", lambda: True)
+    done = playbook("export", "--rules", "--yes", stdin=f"{answer}\n")
+
+    assert f"{agents} was edited by hand. Overwrite it? [y/N]: " in done.err
+    assert ("I say:" in agents.read_text()) == is_kept
+
+
+def test_subfolder_writes_rules_into_the_project(
+    playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.chdir(folder / "src")
+    playbook("export", "--rules", "--yes")
+
+    assert (len(rules(folder)), (folder / "AGENTS.md").exists()) == (2, True)
+
+
+@pytest.mark.slow
+def test_worktree_gets_rules_of_its_own(
+    playbook: Playbook, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has only `src/a.py`; the main worktree, whose playbook it shares, is unchanged."""
+    linked = tmp_path / "linked"
+    person = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "src/a.py"], [*person, "commit", "-qm", "a"], ["worktree", "add", linked]):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.chdir(linked)
+    playbook("export", "--rules", "--yes")
+
+    assert (set(rules(linked)), rules(folder)) == ({'  - "src/a.py"'}, {})
+    assert [(each / "AGENTS.md").exists() for each in (linked, folder)] == [True, False]
+
+
+def test_unsigned_rules_are_kept(playbook: Playbook, folder: Path) -> None:
     other = folder / ".claude" / "rules" / "playbook-own.md"
     other.parent.mkdir(parents=True)
     other.write_text("My rule\n")
@@ -141,15 +195,22 @@ def test_a_file_of_somebody_else_stays(playbook: Playbook, folder: Path) -> None
     assert other.read_text() == "My rule\n"
 
 
+BLOCK = "<!-- playbook begin 0123456789abcdef: x -->\nText\n<!-- playbook end -->\n"
+
+
 @pytest.mark.parametrize(
-    ("mode", "twice", "sentence"), [(0o444, False, "is read-only"), (0o644, True, "has our marks twice")]
+    ("text", "mode", "sentence"),
+    [
+        ("Mine\n", 0o444, "is read-only"),
+        ("<!-- playbook end -->\n" * 2, 0o644, "has our marks twice"),
+        (BLOCK * 2, 0o644, "has our marks twice"),
+    ],
+    ids=["read-only", "two end marks", "two blocks"],
 )
-def test_an_odd_agents_md_is_left_alone(
-    playbook: Playbook, folder: Path, mode: int, twice: bool, sentence: str
-) -> None:
+def test_odd_agents_md_is_unchanged(playbook: Playbook, folder: Path, text: str, mode: int, sentence: str) -> None:
     """The rules are written all the same."""
     agents = folder / "AGENTS.md"
-    agents.write_text("<!-- playbook end -->\n" * 2 if twice else "Mine\n")
+    agents.write_text(text)
     agents.chmod(mode)
     before = agents.read_bytes()
     done = playbook("export", "--rules", "--yes")
@@ -158,7 +219,7 @@ def test_an_odd_agents_md_is_left_alone(
     assert (agents.read_bytes(), len(rules(folder))) == (before, 2)
 
 
-def test_a_session_is_not_shown_a_point_with_a_current_rule(playbook: Playbook, folder: Path) -> None:
+def test_sessions_skip_points_with_current_rules(playbook: Playbook, folder: Path) -> None:
     """A rule with an older wording doesn't count."""
     before = playbook("render").out
     playbook("export", "--rules", "--yes")
@@ -171,24 +232,22 @@ def test_a_session_is_not_shown_a_point_with_a_current_rule(playbook: Playbook, 
     assert remind.HAS_RULE in json.dumps(listed)
 
 
-def test_review_proposes_rules_once(folder: Path) -> None:
-    """For the points that it hasn't counted yet."""
-    key = project_key(str(folder))
-    with open_store(settings.database_url()) as store:
-        with store.read(key) as book:
-            counts = [service.propose(book, str(folder)) for _ in range(2)]
-        with store.write(key) as book:
-            book.draft.add(KeyPoint("oth-007", "src/b.py is generated", OTHERS, helpful=5))
-            book.commit("edit", "filled for a test")
-        with store.read(key) as book:
-            counts.append(service.propose(book, str(folder)))
+def test_review_proposes_rules_once(playbook: Playbook, folder: Path) -> None:
+    """Once for each set of points."""
+    with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
+        for text in ("one", "two", "three"):
+            book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
+    said = [playbook("review", "--reject", number).err for number in ("1", "2")]
+    add_point(folder, "src/b.py is generated", helpful=5)
+    said.append(playbook("review", "--reject", "3").err)
 
-    assert counts == [2, 0, 3]
+    sentence = "points helped 5 times or more, and name files of this project. To let Claude Code load them with these"
+    assert said[0] == f"playbook: 2 {sentence} files: playbook export --rules\n"
+    assert (said[1], f"3 {sentence}" in said[2]) == ("", True)
 
 
 @pytest.mark.slow
-def test_what_git_ignores_gets_no_rule(playbook: Playbook, folder: Path) -> None:
-    """In a repository, git lists the files of the project, even those that aren't added yet."""
+def test_files_that_git_ignores_get_no_rule(playbook: Playbook, folder: Path) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     (folder / ".gitignore").write_text("src/b.py\n")
     playbook("export", "--rules", "--yes")
