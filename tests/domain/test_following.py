@@ -17,7 +17,7 @@ def ran(command: str, outcome: str = "", error: str = "") -> Act:
     return Act("", "Bash", command, outcome, error)
 
 
-def test_the_rule_agrees_with_the_labels_that_were_held_out() -> None:
+def test_rule_agrees_with_held_out_labels() -> None:
     """docs/internals/evidence.md states these figures."""
     right = [
         [labeled.is_right(case, judge(case["point"], labeled.acts_of(case))) for case in labeled.cases(split)]
@@ -60,7 +60,6 @@ def test_only_clear_cases_count(text: str, acts: list[Act], trial: Trial) -> Non
 
 @given(st.text(), st.text(), st.sampled_from(["", FAILED, REFUSED, CORRECTED]), st.text())
 def test_any_text_can_be_judged(text: str, command: str, outcome: str, error: str) -> None:
-    """What goes wrong is counted at most once an act, and a failed call only among it."""
     for point in (text, f"use `{text}`, not `{command}`"):
         trial = judge(point, [ran(command, outcome, error)])
 
