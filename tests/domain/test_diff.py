@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.merging.diff import Comparison, KeyChange, compare, compare_words, longest_increasing, marked
+from playbook_db.domain.merging.diff import Comparison, KeyChange, compare, compare_words, marked
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of
 from tests.builders import a_key_point, a_playbook, playbook_values, versions_of
 
@@ -151,11 +151,6 @@ def test_pieces_give_both_texts(before: str, after: str) -> None:
     assert all(one.is_same != other.is_same for one, other in pairwise(pieces))
 
 
-@given(wordy)
-def test_same_text_has_no_marks(text: str) -> None:
-    assert marked(text, text) == text
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [150, 50_000])
 def test_long_texts_are_compared_quickly(times: int) -> None:
@@ -168,16 +163,3 @@ def test_long_texts_are_compared_quickly(times: int) -> None:
     assert time.process_time() - started < 2
     assert shown.startswith("begin ")
     assert shown.endswith(" end")
-
-
-@given(st.lists(st.integers(0, 30), max_size=30))
-def test_longest_increasing_is_the_longest(keys: list[int]) -> None:
-    places = longest_increasing(keys)
-    longest: list[int] = []
-    for place, key in enumerate(keys):
-        longest.append(1 + max((longest[n] for n in range(place) if keys[n] < key), default=0))
-
-    chosen = [keys[place] for place in places]
-    assert places == sorted(set(places))
-    assert chosen == sorted(set(chosen))
-    assert len(places) == max(longest, default=0)

@@ -49,15 +49,11 @@ def test_other_texts_are_unchanged(text: str) -> None:
     assert (eraser.erase_file(text), eraser.erase_json(text), eraser.erase_header(text)) == (text, text, text)
 
 
-def test_short_text_is_erased_only_as_a_whole() -> None:
-    eraser = _of_texts("use")
-
-    assert (eraser.erase("use"), eraser.erase(" use\n"), eraser.erase("use it")) == (MARK, MARK, "use it")
-
-
-@pytest.mark.parametrize("text", ["pytest", "the latest", "tests", "Äußertest", "test2"])
+@pytest.mark.parametrize("text", ["pytest", "the latest", "Äußertest", "test2"])
 def test_part_of_a_word_is_not_erased(text: str) -> None:
+    """A text of three letters is erased only if it is the whole value."""
     assert _of_texts("test").erase(f"use {text} always") == f"use {text} always"
+    assert (_of_texts("use").erase(" use\n"), _of_texts("use").erase("use it")) == (MARK, "use it")
 
 
 @pytest.mark.parametrize("text", ["test", "a_test.", '"test"', "x\\ntest", "不要test提"])

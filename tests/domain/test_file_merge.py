@@ -53,18 +53,6 @@ def test_later_text_wins_and_the_other_is_reported() -> None:
     assert any("theirs that isn't live" in note and "one, theirs" in note for note in merged.notes)
 
 
-def test_double_name_is_changed_for_theirs() -> None:
-    base = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"))
-    ours = _bytes(an_entry("oth-001", "one"), an_entry("oth-002", "ours"), day=2)
-    theirs = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"), an_entry("oth-002", "theirs"), day=3)
-
-    assert _entries(_merge(base, ours, theirs)) == [
-        ("oth-001", "one", 0),
-        ("oth-002", "ours", 0),
-        ("oth-004", "theirs", 0),
-    ]
-
-
 def test_higher_counters_win_without_an_ancestor() -> None:
     """As in `playbook import`: one file may be an older copy of the other."""
     ours = _bytes(an_entry("oth-001", "one", helpful=3), an_entry("oth-002", "ours"))

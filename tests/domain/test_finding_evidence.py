@@ -33,10 +33,8 @@ PLACES = (SAID, RUN, FILE)
         ('NO, WE USE PNPM HERE - never "npm".', SAID),
         ('User: "we use pnpm here"', SAID),
         ("E assert 1 == 2", RUN),
-        ("pytest -q: E   assert 1 == 2", RUN),
         ("tool(Bash): pytest -q\n1 failed, 2 passed", RUN),
         ("collected 3 items ... 1 failed, 2 passed", RUN),
-        ("collected 3 items … 2 passed", RUN),
         ("`return round(cart)`", FILE),
     ],
 )
@@ -52,8 +50,6 @@ STATED = Place(ASSISTANT, ASSISTANTS_WORDS, "So half-cents go down, except for r
     ("places", "trust"),
     [
         ((STATED, Place(USER, "the user", "Exactly")), USER),
-        ((STATED, STATED, Place(USER, "the user", "Exactly")), USER),
-        ((STATED, Place(USER, "the user", "Exactly, refunds are the exception")), USER),
         ((STATED, Place(USER, "the user", "No. Exactly the other way")), OUTSIDE),
         ((STATED, RUN, Place(USER, "the user", "Exactly")), OUTSIDE),
         ((STATED, PAGE), OUTSIDE),
@@ -77,8 +73,6 @@ def test_users_may_accept_the_assistants_words(places: list[Place], trust: str) 
         "no",
         "pytest -q",
         "a ... e ... i ... o",
-        "c ... o ... l ... l ... e ... c ... t ... e ... d",
-        "...",
     ],
 )
 def test_unknown_quote_is_from_outside(quote: str) -> None:

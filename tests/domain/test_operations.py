@@ -71,8 +71,6 @@ def test_added_point_has_no_votes() -> None:
     [
         ({"section": "mistakes to avoid "}, MISTAKES, "mis-002"),
         ({"section": "SOMETHING ELSE"}, OTHERS, "oth-001"),
-        ({"section": ""}, OTHERS, "oth-001"),
-        ({"section": None}, OTHERS, "oth-001"),
         ({"section": 5}, OTHERS, "oth-001"),
         ({}, OTHERS, "oth-001"),
     ],
@@ -180,8 +178,6 @@ def test_merge_sums_votes_and_retires_its_sources() -> None:
     [
         ({"section": "user preferences"}, "USER PREFERENCES"),
         ({"section": "nowhere"}, MISTAKES),
-        ({"section": " "}, MISTAKES),
-        ({"section": None}, MISTAKES),
         ({}, MISTAKES),
     ],
 )
@@ -196,42 +192,23 @@ def test_section_of_a_merged_point(fields: dict[str, Any], section: str) -> None
 
 
 def test_double_source_counts_once() -> None:
+    """An unknown one is ignored."""
     draft = three_points()
 
-    apply_operations(draft, [{"type": "MERGE", "source_ids": ["pat-001", "pat-001", "pat-002"], "merged_text": "all"}])
-
-    assert (draft["pat-003"].helpful, draft["pat-003"].harmful) == (8, 3)
-
-
-def test_unknown_sources_are_ignored() -> None:
-    """Two that exist are enough."""
-    draft = three_points()
-
-    skipped = apply_operations(
-        draft,
-        [{"type": "MERGE", "source_ids": ["pat-999", "pat-001", None, {"a": 1}, "mis-001"], "merged_text": "all"}],
+    apply_operations(
+        draft, [{"type": "MERGE", "source_ids": ["pat-001", "pat-9", "pat-001", "pat-002"], "merged_text": "all"}]
     )
 
-    assert skipped == ()
-    assert [point.name for point in draft.points()] == ["pat-002", "pat-003"]
+    assert (draft["pat-003"].helpful, draft["pat-003"].harmful) == (8, 3)
 
 
 @pytest.mark.parametrize(
     ("source_ids", "reason"),
     [
         (None, "`source_ids` must list two points or more"),
-        ([], "`source_ids` must list two points or more"),
-        (["pat-001"], "`source_ids` must list two points or more"),
         ("pat-001", "`source_ids` must list two points or more"),
-        ({"pat-001": 1, "pat-002": 1}, "`source_ids` must list two points or more"),
-        (
-            ["pat-001", "pat-001"],
-            f"{_TWO_DIFFERENT} (found: pat-001; missing: none)",
-        ),
-        (
-            ["pat-001", "pat-9"],
-            f"{_TWO_DIFFERENT} (found: pat-001; missing: pat-9)",
-        ),
+        (["pat-001", "pat-001"], f"{_TWO_DIFFERENT} (found: pat-001; missing: none)"),
+        (["pat-001", "pat-9"], f"{_TWO_DIFFERENT} (found: pat-001; missing: pat-9)"),
         (["x", 5], f"{_TWO_DIFFERENT} (found: none; missing: x, 5)"),
     ],
 )
@@ -265,9 +242,7 @@ def test_delete_retires_with_a_reason(fields: dict[str, Any], reason: str) -> No
     ("target", "reason"),
     [
         (None, "no `target_id`"),
-        ("", "no `target_id`"),
         (5, "no `target_id`"),
-        (["pat-001"], "no `target_id`"),
         ("pat-999", "there is no point pat-999"),
         ("PAT-001", "there is no point PAT-001"),
     ],
@@ -284,12 +259,8 @@ def test_operation_on_an_unknown_point_is_skipped(kind: str, target: object, rea
     [
         (None, "not an object"),
         ("ADD", "not an object"),
-        (["ADD", "new"], "not an object"),
-        ({}, "no `type`"),
         ({"type": None, "text": "new"}, "no `type`"),
-        ({"type": "", "text": "new"}, "no `type`"),
         ({"type": "add", "text": "new"}, "unknown type 'add'; it must be one of ADD, UPDATE, MERGE, DELETE"),
-        ({"type": ["ADD"], "text": "new"}, "unknown type ['ADD']; it must be one of ADD, UPDATE, MERGE, DELETE"),
     ],
 )
 def test_invalid_operation_is_skipped(operation: object, reason: str) -> None:
@@ -465,31 +436,11 @@ def test_long_name_in_a_vote_is_cut() -> None:
     assert taken.name == "鱼" * MAX_NAME_LENGTH
 
 
-def test_late_vote_hits_no_other_point() -> None:
-    draft = a_draft(a_key_point("pat-002"), spent=("pat-001",))
-
-    (taken,) = cast_votes(draft, [Vote("pat-001", "harmful")])
-
-    assert not taken.matched
-    assert draft["pat-002"].harmful == 0
-
-
-def test_two_votes_are_one_change() -> None:
-    draft = a_draft(a_key_point())
-
-    cast_votes(draft, [Vote("pat-001", "helpful"), Vote("pat-001", "helpful"), Vote("pat-001", "harmful")])
-
-    (change,) = draft.changes
-    assert (change.kind, change.point.helpful, change.point.harmful) == ("vote", 2, 1)
-    assert not change.reworded
-
-
 def test_votes_are_read_with_their_rationale() -> None:
     votes, skipped = read_votes(
         [
             {"name": "pat-001", "tag": "helpful", "rationale": "Applied correctly"},
             {"name": "mis-001", "tag": "harmful", "rationale": 5},
-            {"name": "pref-001", "tag": "neutral"},
         ]
     )
 
@@ -497,7 +448,6 @@ def test_votes_are_read_with_their_rationale() -> None:
     assert votes == [
         Vote("pat-001", "helpful", "Applied correctly"),
         Vote("mis-001", "harmful"),
-        Vote("pref-001", "neutral"),
     ]
 
 
@@ -510,16 +460,13 @@ def test_evaluations_may_say_rating() -> None:
     assert [(item.index, item.reason[:8]) for item in skipped] == [(1, "`rating`")]
 
 
-def test_null_is_no_votes() -> None:
-    assert read_votes(None) == read_votes([]) == ([], ())
-
-
 @pytest.mark.parametrize("raw", ["helpful", {"name": "pat-001", "tag": "helpful"}, 5, True])
 def test_votes_must_be_a_list(raw: object) -> None:
     votes, skipped = read_votes(raw)
 
     assert votes == []
     assert [(item.item, item.reason) for item in skipped] == [(raw, "the votes are not a list")]
+    assert read_votes(None) == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -527,11 +474,8 @@ def test_votes_must_be_a_list(raw: object) -> None:
     [
         (None, "a vote must be an object"),
         ("pat-001", "a vote must be an object"),
-        (["pat-001", "helpful"], "a vote must be an object"),
         ({"tag": "helpful"}, "a vote must have a `name`"),
-        ({"name": "", "tag": "helpful"}, "a vote must have a `name`"),
         ({"name": 1, "tag": "helpful"}, "a vote must have a `name`"),
-        ({"id": "pat-001", "tag": "helpful"}, "a vote must have a `name`"),
         ({"name": "pat-001"}, "`tag` must be one of helpful, harmful, neutral"),
     ],
 )
@@ -570,17 +514,12 @@ def test_votes_change_only_their_counters(playbook: Playbook, cast: list[Vote]) 
 @pytest.mark.parametrize(
     ("helpful", "harmful", "leaves"),
     [
-        (0, 0, False),
         (0, 2, False),
         (0, 3, True),
         (1, 4, True),
         (10, 4, False),
         (3, 3, False),
         (5, 6, True),
-        (0, 100, True),
-        (2, 3, True),
-        (4, 3, False),
-        (0, 1, False),
     ],
 )
 def test_three_harmful_votes_prune_a_point(helpful: int, harmful: int, leaves: bool) -> None:

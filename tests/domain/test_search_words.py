@@ -15,14 +15,12 @@ def _words(question: str) -> list[str]:
     ("question", "expected"),
     [
         ("Why does src/api/users.py fail?", ["src api users py", "src", "api", "users", "py", "fail"]),
-        ("parse_header", ["parse header", "parse", "header"]),
         ("parseHeader", ["parseheader", "parse", "header"]),
         ("pip install --no-cache", ["no cache", "pip", "install", "cache"]),
         ("error E1101, then TS2345!", ["error", "e1101", "ts2345"]),
         ("pat-001", ["pat 001", "pat", "001"]),
         ("uv CI Go -x", ["uv", "ci", "go", "x"]),
         ("请重启服务 uv", ["请 重", "重 启", "启 服", "服 务", "uv"]),
-        ("猫", ["猫"]),
         ("please do it for me", []),
         ('AND "OR" NOT NEAR( * ^ :', ["near"]),
         ('"; DROP TABLE key_points; --', ["key points", "drop", "table", "key", "points"]),
@@ -48,26 +46,15 @@ def test_long_question_keeps_both_ends() -> None:
     [
         ("umlaut", 1.0),
         ("tests", 0.6),
-        ("working", 0.6),
         ("wanted", 0.6),  # a form of a stop word
-        ("carry", 0.6),
         ("TS2589", 1.5),
-        ("parseHeader", 1.5),
-        ("x", 0.5),
         ("42", 0.5),
         ("500", 1.0),
-        ("uv", 1.0),
         ("猫", 0.5),
     ],
 )
 def test_names_weigh_more_than_words(question: str, weight: float) -> None:
     assert terms(question)[0].weight == weight
-
-
-def test_word_in_an_identifier_weighs_the_same() -> None:
-    weights = {term.words: term.weight for term in terms("RoofPanel::umlaut") if not term.is_whole}
-
-    assert weights == {("roofpanel",): 1.5, ("umlaut",): 1.0, ("roof",): 1.0, ("panel",): 1.0}
 
 
 def test_repeated_word_weighs_more() -> None:
@@ -120,21 +107,6 @@ def test_one_word_is_enough_for_a_short_question() -> None:
     assert 0.6 < least_fitting(few[:1]) == least_fitting(few) < 1
     assert least_fitting(few) < least_fitting(more[:10]) < least_fitting(more)
     assert 1 < least_fitting(few[:5], strongly=True) < 2 < least_fitting(more, strongly=True) == 3
-
-
-def test_two_common_words_are_too_little() -> None:
-    long = terms(" ".join(f"w{'x' * n}" for n in range(40)))
-
-    assert 0.6 + 0.6 < least_fitting(long) < 2
-    assert least_fitting(long[:11]) == least_fitting(long)
-
-
-def test_pair_of_chinese_letters_is_half_a_word() -> None:
-    pairs = terms("部署前先清空缓存再重启登录服务然后检查")
-
-    assert len(pairs) == 18
-    assert least_fitting(pairs[:9]) == least_fitting(pairs) == least_fitting(pairs[:1])
-    assert least_fitting([*pairs, Term(("umlaut",))]) > least_fitting(pairs)
 
 
 def test_identifier_is_one_word() -> None:

@@ -92,11 +92,7 @@ def test_nothing_is_left_to_undo() -> None:
     ("fields", "since", "collision"),
     [
         ({"text": "b"}, {"text": "c"}, Collision("pat-001, its text", "c", "use ruff")),
-        (
-            {"section": MISTAKES},
-            {"section": "OTHERS"},
-            Collision("pat-001, its section", "OTHERS", PATTERNS),
-        ),
+        ({"section": MISTAKES}, {"section": "OTHERS"}, Collision("pat-001, its section", "OTHERS", PATTERNS)),
     ],
 )
 def test_later_change_of_a_text_collides(fields: Any, since: Any, collision: Collision) -> None:
@@ -196,16 +192,6 @@ def test_undo_swaps_two_points() -> None:
     assert draft.points() == [one, two]
 
 
-def test_position_of_a_retired_point_is_free() -> None:
-    other = a_key_point("pat-002", "use mypy", position=1)
-    effect = Effect({WAS.name: live(WAS)}, {other.name: live(other), WAS.name: away(WAS)}, Header(), Header())
-    draft = Draft(Playbook((other,), frozenset({WAS.name})))
-
-    undo_revisions(draft, effect, {WAS.name: RetiredPoint(WAS, 3)}, revisions=RevisionRange(3, 3))
-
-    assert draft.points() == [WAS]
-
-
 def test_restore_state_is_one_change_or_none() -> None:
     then = changed(text="then", helpful=0)
     draft = Draft(Playbook((WAS,)))
@@ -287,12 +273,7 @@ def test_preference_decides_each_collision(
 
 @pytest.mark.parametrize(
     ("text", "span"),
-    [
-        ("8", RevisionRange(8, 8)),
-        (" r8 ", RevisionRange(8, 8)),
-        ("3..8", RevisionRange(3, 8)),
-        ("R3..r8", RevisionRange(3, 8)),
-    ],
+    [("8", RevisionRange(8, 8)), (" r8 ", RevisionRange(8, 8)), ("R3..8", RevisionRange(3, 8))],
 )
 def test_range_of_revisions_is_read(text: str, span: RevisionRange) -> None:
     assert parse_range(text) == span
