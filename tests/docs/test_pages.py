@@ -34,15 +34,14 @@ GONE = (
 @pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_COMMANDS)
-def test_the_commands_print_what_the_page_says(
+def test_commands_print_what_the_page_shows(
     name: str,
     folder: Path,
     home: Path,
     playbook: Playbook,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All of a page's commands one after the other, in an empty project with an empty home folder; what a session
-    teaches comes from the recorded model of examples/."""
+    """A session learns through the recorded model of examples/."""
     (folder / ".claude").rmdir()
     (folder / "examples").mkdir()
     for name_there in ("session.jsonl", "examples/session.jsonl"):
@@ -64,21 +63,18 @@ def test_the_commands_print_what_the_page_says(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_command_on_a_page_is_one_of_ours(name: str) -> None:
-    """With options that it has: whoever copies a line gets no "no such option"."""
+def test_commands_and_options_on_pages_exist(name: str) -> None:
     assert [wrong for command in mentioned(PAGES[name]) if (wrong := fault(command))] == []
 
 
-def test_no_page_names_a_feature_that_is_gone() -> None:
-    """Neither a guide nor the pages of commands and views."""
+def test_no_page_names_a_removed_feature() -> None:
     internals = (ROOT / "docs" / "internals").glob("*.md")
     others = {str(page): page.read_text(encoding="utf-8") for page in [ROOT / "ARCHITECTURE.md", *internals]}
 
     assert {page: name for page, text in (PAGES | others).items() for name in GONE if name in text} == {}
 
 
-def test_the_documentation_stays_small() -> None:
-    """All pages of docs/ together, and those that the index lists for users."""
+def test_documentation_stays_small() -> None:
     words = sum(len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").rglob("*.md"))
     users = PAGES["docs/README.md"].partition("\n## For users\n")[2].partition("\n## ")[0]
 
@@ -86,15 +82,13 @@ def test_the_documentation_stays_small() -> None:
     assert words <= MAX_WORDS
 
 
-def test_the_index_names_each_page() -> None:
-    """What isn't there is found by nobody."""
+def test_index_names_each_page() -> None:
     pages = {Path(name).name for name in PAGES if name.startswith("docs/")}
 
     assert {name for name in pages if f"({name})" not in PAGES["docs/README.md"]} == {"README.md"}
 
 
-def test_a_command_that_is_not_there_is_noticed() -> None:
-    """Options before and after it, of a group's command, and names that only stand for one."""
+def test_unknown_command_is_found() -> None:
     right = ["playbook --user list", "playbook jobs retry|drop ID", "playbook --db URL db grant ben member > file"]
 
     assert [fault(command) for command in right] == [None] * 3
@@ -103,8 +97,7 @@ def test_a_command_that_is_not_there_is_noticed() -> None:
     assert fault("playbook db mend") == "there is no command mend"
 
 
-def test_a_page_may_leave_lines_out_but_not_say_others() -> None:
-    """Lines under `...` are any; times are."""
+def test_page_may_leave_lines_out() -> None:
     assert same("one\n2026-11-22 10:00 two\nthree\n", "one\n...\nthree\n")
     assert same("at 2026-11-22 10:00:01+00:00\n", "at 2026-10-01 09:00:00+02:00\n")
     assert not same("one\ntwo\n", "one\n")
