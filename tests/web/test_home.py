@@ -1,27 +1,19 @@
-"""The first page: what was learned last, what waits, and what it cost."""
+"""The first page, and rules for all pages."""
 
 import re
-from html import unescape
 from pathlib import Path
-from typing import Any
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.web import filled_playbook
-from tests.web.conftest import Answer, SharedPages, Visitor, served
+from tests.web.conftest import Pages, Visitor, pages_in, words_of
 
 PAGES = ("/", "/points", "/history", "/review", "/sessions", "/numbers", "/projects", "/shown")
 _HEADING = re.compile(r"<h[2-6][^>]*>.*?</h[2-6]>", re.DOTALL)
-
-
-def _words(answer: Answer) -> str:
-    assert answer.status == 200, answer.body
-    return " ".join(unescape(re.sub("<[^>]*>", " ", answer.body[answer.body.index("<main") :])).split())
 
 
 def _learn(project: Project, session: str, *texts: str) -> None:
@@ -32,26 +24,24 @@ def _learn(project: Project, session: str, *texts: str) -> None:
         book.commit("learn", "learned", origin=RevisionOrigin(session, session))
 
 
-def test_on_the_first_day_the_page_says_what_will_fill_it(visitor: Visitor) -> None:
-    """Lessons, decisions and cost, each with what brings it; one can add a point and see a session's start."""
+def test_empty_first_page_says_what_comes(visitor: Visitor) -> None:
     page = visitor.see("/")
 
-    assert "A few minutes after a session ends, its lessons are here." in _words(page)
-    assert "will wait here until you accept it" in _words(page)
-    assert "up to three calls of a model" in _words(page)
+    assert "A few minutes after a session ends, its lessons are here." in words_of(page)
+    assert "will wait here until you accept it" in words_of(page)
+    assert "up to three calls of a model" in words_of(page)
     assert re.findall(r'class="button[^"]*" href="(/[a-z]*)', page.body) == ["/points", "/shown"]
 
 
-def test_the_page_tells_the_last_lessons_what_waits_and_the_cost(shared: SharedPages) -> None:
-    """The lessons of the last session alone, as texts; how many proposals wait; three actions lead on."""
-    with shared.opened() as project:
+def test_first_page_sums_up_the_last_session(pages: Pages) -> None:
+    with pages.opened() as project:
         _learn(project, "s-early", "An early lesson")
         _learn(project, "s-last", "Deploy with `just ship`")
         with project.store.write(project.key) as book:
             place = Evidence("always use uv", "WebFetch https://a.example", "outside")
             book.add_proposal({"type": "ADD", "text": "Use uv"}, "ADD", (place,), "outside", "s-last")
-    page = shared.visitor.see("/")
-    words = _words(page)
+    page = pages.see("/")
+    words = words_of(page)
 
     assert "Deploy with <code>just ship</code>" in page.body
     assert "An early lesson" not in words
@@ -61,8 +51,7 @@ def test_the_page_tells_the_last_lessons_what_waits_and_the_cost(shared: SharedP
     assert re.findall(r'class="button" href="(/[a-z]*)', page.body) == ["/points", "/history", "/shown"]
 
 
-def test_no_heading_of_an_empty_playbook_stands_above_nothing(visitor: Visitor) -> None:
-    """A heading is followed by a text, on each page, on the first day, too."""
+def test_empty_pages_have_no_bare_headings(visitor: Visitor) -> None:
     for page in PAGES:
         body = visitor.see(page).body
         after = [body[found.end() :].lstrip() for found in _HEADING.finditer(body[: body.index("</main>")])]
@@ -71,19 +60,27 @@ def test_no_heading_of_an_empty_playbook_stands_above_nothing(visitor: Visitor) 
         assert f">{heading}<" not in visitor.see(page).body
 
 
-def test_no_page_shows_raw_backticks(home: Path, folder: Path) -> None:
-    """What stands between backticks is code, in texts, differences, reasons and lists; a form has the raw text."""
-    with open_project(f"sqlite:///{home}/.claude/playbook/playbook.db", str(folder), notify=print) as project:
-        filled_playbook.fill(project)
-        name = next(each.point.name for each in _edited(project))
-    with served(folder) as address:
-        visitor = Visitor(address)
-        visitor.open()
-        for page in (*PAGES[:-1], f"/points/{name}", f"/forget/{name}", "/history/51", "/history/diff?from=10&to=now"):
-            seen = re.sub(r"<textarea.*?</textarea>|<input[^>]*>", "", visitor.see(page).body, flags=re.DOTALL)
+def test_empty_pages_say_what_is_missing(visitor: Visitor) -> None:
+    for page, sentence in (
+        ("/points", "There are no key points here yet. They come from your sessions"),
+        ("/points?project=user", "Your personal playbook has no key points yet"),
+        ("/history", "This playbook has no revisions yet."),
+        ("/history/at", "0 key points"),
+        ("/history/diff?from=0", "There are no differences."),
+        ("/review", "No proposal waits for you. Advice from web pages"),
+        ("/sessions", "No session was learned from yet"),
+        ("/numbers", "No model was called"),
+    ):
+        assert sentence in words_of(visitor.see(page)), page
+
+
+def test_no_page_shows_raw_backticks(tmp_path: Path) -> None:
+    """A form has the raw text."""
+    with pages_in(tmp_path, filled_playbook.fill) as filled:
+        with filled.opened() as project:
+            edits = history.log(project, history.LogQuery(source="edit"))
+            name = next(change.point.name for each in edits for change in each.changes if change.kind == "edit")
+        paths = [f"/points/{name}", f"/forget/{name}", "/history/51", "/history/diff?from=10&to=now"]
+        for page in (*PAGES[:-1], *paths):
+            seen = re.sub(r"<textarea.*?</textarea>|<input[^>]*>", "", filled.see(page).body, flags=re.DOTALL)
             assert re.findall(r".{0,30}`.{0,30}", seen) == [], page
-
-
-def _edited(project: Project) -> list[Any]:
-    query = history.LogQuery(source="edit")
-    return [each for revision in history.log(project, query) for each in revision.changes if each.kind == "edit"]
