@@ -121,7 +121,25 @@ def test_bootstrap_is_counted_separately(playbook: Playbook, folder: Path) -> No
 def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
     playbook("add", "use uv")
     playbook("mirror", "on")
-    (folder / ".claude" / "playbook.json").write_text("def test_waiting_proposals_are_counted(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / ".claude" / "playbook.json").write_text("<<<<<<< ours\n")
+    assert f"waits          {folder}/.claude/playbook.json has conflict markers" in playbook("status").out
+    _change("UPDATE playbooks SET mirror = 'undecided'")
+    (folder / ".claude" / "playbook.json").write_text("{}")
+    for number, (state, error) in enumerate([("queued", "'waits: no model'")] * 2 + [("failed", "'x'")]):
+        _change(
+            "INSERT INTO jobs (playbook_id, id, kind, transcript_path, state, error, created_at, not_before) "
+            f"VALUES (1, {number + 1}, 'learn', '{number}', '{state}', {error}, '2026', '2999')"
+        )
+
+    told, short = playbook("status").out, playbook("status", "--short").out
+
+    assert "queue          2 sessions waiting, 1 failed\n" in told
+    assert told.count("waits          no model\n") == 1
+    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
+    assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
+
+
+def test_waiting_proposals_are_counted(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     playbook("add", "use uv")
     nothing = playbook("status").out
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
@@ -132,9 +150,9 @@ def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
     assert "proposals" not in nothing
     assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
     assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
+    assert playbook("status", "--json").json["proposals"] == 2
     monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/plugin")  # there is no command `playbook` on a terminal
     assert "proposals      2 proposals wait: /playbook:review\n" in playbook("status").out
-    assert playbook("status", "--json").json["proposals"] == 2
 
 
 def test_ignored_project_says_so(playbook: Playbook) -> None:
