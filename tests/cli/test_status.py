@@ -147,7 +147,7 @@ def test_waiting_proposals_are_counted(playbook: Playbook, folder: Path, monkeyp
             book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
         book.decide([2], "rejected", "ann", None)
 
-    assert "proposals" not in nothing
+    assert "\nproposals" not in nothing
     assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
     assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
     assert playbook("status", "--json").json["proposals"] == 2
