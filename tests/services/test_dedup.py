@@ -1,4 +1,4 @@
-"""Points that may say the same: which are listed, and what is decided about two of them."""
+"""Points that may say the same: which pairs are listed, merged or kept apart."""
 
 import pytest
 

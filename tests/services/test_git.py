@@ -1,4 +1,4 @@
-"""What we ask git, in repositories that name programs, that are another user's, or that have a rare shape."""
+"""No program that a repository names is run when we ask git."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Playbook files through the database: what goes in comes out."""
+"""Importing and exporting files."""
 
 import json
 from typing import Any

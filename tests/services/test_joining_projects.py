@@ -1,4 +1,4 @@
-"""Joining the playbooks of one project, moving and removing a playbook, and noticing another repository."""
+"""Merging, moving and removing the playbooks of folders, and recognizing repositories."""
 
 import subprocess
 from pathlib import Path

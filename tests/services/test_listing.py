@@ -1,4 +1,4 @@
-"""The points page by page: what is on a page, in what order, and what it costs."""
+"""Lists of points: filters, order and pages."""
 
 import json
 from datetime import UTC, datetime

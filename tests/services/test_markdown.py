@@ -1,4 +1,4 @@
-"""Notes in Markdown: what of them may be key points, and that what is written is read again."""
+"""Notes in Markdown: which lines are key points, and how points are written."""
 
 import pytest
 from hypothesis import given

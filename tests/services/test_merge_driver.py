@@ -1,4 +1,4 @@
-"""What the merge driver asks a database of each kind."""
+"""The merge driver with a database."""
 
 from pathlib import Path
 

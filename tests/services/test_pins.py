@@ -1,4 +1,4 @@
-"""Pinned points: first in what a session gets, beside the history."""
+"""Pinned points come first in what a session gets."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""promote and demote: a point's way between a project's playbook and the user's own."""
+"""Moving a point between a project's playbook and the personal one."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What sessions taught, by pages and one by one; and the jobs that aren't done."""
+"""What sessions taught, in pages, and the jobs that wait."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The playbook in numbers."""
+"""The figures of a playbook."""
 
 import json
 import os

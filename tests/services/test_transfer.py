@@ -1,4 +1,4 @@
-"""Playbooks taken into another database: whole, unchanged, or not at all."""
+"""Copying playbooks into another database."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The user's own playbook: its key, its kind, the names of its points."""
+"""The personal playbook: its key, its kind, and the names of its points."""
 
 import pytest
 from sqlalchemy import select
