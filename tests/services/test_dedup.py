@@ -1,4 +1,4 @@
-"""Points that may say the same: which are listed, and what is decided about two of them."""
+"""Points that may say the same: which pairs are listed, merged or kept apart."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from playbook_db.errors import NotFoundError, PointRuleError
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
 
+pytestmark = pytest.mark.sqlite
 ONE, OTHER, THIRD = "Use uv, not pip, for packages", "Use pip, not uv, for packages", "Never push to main"
 
 
@@ -61,15 +62,6 @@ def test_verdict_on_older_texts_does_not_count(stocked: Project) -> None:
         book.keep_apart([("oth-001", "oth-003")], actor="s-1", judged_in=book.revision - 1)
 
     assert listed(stocked) == [{"oth-001", "oth-003"}]
-
-
-def test_retired_points_are_not_listed(stocked: Project) -> None:
-    edit.keep_apart(stocked, "oth-001", "oth-003")
-    edit.retire(stocked, "oth-003")
-
-    assert listed(stocked) == []
-    with stocked.store.read(stocked.key) as book:
-        assert book.distinct_points() == []
 
 
 @pytest.mark.postgres

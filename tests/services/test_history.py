@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,19 +17,17 @@ from playbook_db.errors import ArgumentError, NotFoundError
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook.undo import go_back, restore_as_of, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import command_reads, history
-from playbook_db.services.reading.file_first import ReadSource
+from playbook_db.services.reading import history
 from playbook_db.services.reading.history import LogQuery, find_revision
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
-from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.log_queries import Life
 from playbook_db.store.queries.revision_log import EVERY_CHANGE, LoggedRevision
 from tests.builders import last_revision
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
-from tests.services.test_undo import Step, do, histories
+from tests.services.histories import Step, do, histories
 from tests.tiers import few
 
 pytestmark = pytest.mark.sqlite
@@ -257,19 +254,6 @@ def test_long_log_holds_no_transaction(days: Project, monkeypatch: pytest.Monkey
     learn(days, [Vote("oth-001", "helpful")])
     assert [revision.number for revision in revisions] == [2, 1]
     assert [revision.number for revision in log(days, name="oth-001")] == [4, 1]
-
-
-def test_number_names_a_point_before_a_revision(days: Project) -> None:
-    content = '{"key_points": [{"name": "2", "text": "hello", "helpful": 0, "harmful": 0}]}'
-    import_export.import_playbook(days, playbook_file.decode(content, source="F"), source="F")
-
-    source = ReadSource(days.store.url.render_as_string(), days.key, lambda **_: nullcontext(days))
-    named, revision = (command_reads.find(source, name) for name in ("2", "r2"))
-
-    assert isinstance(named, list_queries.PointRecord)
-    assert named.point.text == "hello"
-    assert isinstance(revision, history.RevisionDetails)
-    assert revision.revision.number == 2
 
 
 @pytest.mark.postgres

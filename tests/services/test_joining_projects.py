@@ -1,4 +1,4 @@
-"""Joining the playbooks of one project, moving and removing a playbook, and noticing another repository."""
+"""Merging, moving and removing the playbooks of folders, and recognizing repositories."""
 
 import subprocess
 from pathlib import Path
@@ -11,9 +11,11 @@ from playbook_db.services.identity import settle
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, initialize, list_projects, place_of
+from playbook_db.services.reading import status
 from playbook_db.store.engine import Store, runner_of
 from tests.learning.conftest import show_all
 
+pytestmark = pytest.mark.sqlite
 JOB = {"session_id": "s-1", "transcript_path": "/t/1.jsonl", "reason": "test"}
 
 
@@ -30,6 +32,7 @@ def _points(store: Store, key: str) -> list[tuple[str, str, int]]:
         return [(point.name, point.text, point.helpful) for point in book.live_points()]
 
 
+@pytest.mark.postgres
 def test_move_merges_both_playbooks(store: Store, tmp_path: Path) -> None:
     """Votes, evidence, proposals, jobs and showings come along."""
     old = _project(store, tmp_path / "old", "use uv", "use ruff")
@@ -68,18 +71,16 @@ def test_subfolders_join_their_repository(store: Store, tmp_path: Path) -> None:
     stray, own, inner = (_project(store, repository / name, f"in {name}") for name in ("src", "own", "inner"))
     (repository / "inner" / ".git").mkdir()
     initialize(own)
-    said: list[str] = []
+    messages: list[str] = []
 
-    opening.join_strays(store, said.append)
+    for _ in range(2):
+        opening.join_strays(store, messages.append)
 
     assert _points(store, str(repository)) == [("oth-001", "in src", 0)]
     assert [each.key for each in list_projects(store)] == sorted([str(repository), own.key, inner.key])
-    assert [stray.key in line and str(repository) in line for line in said] == [True]
-    opening.join_strays(store, said.append)
-    assert len(said) == 1
+    assert [stray.key in line and str(repository) in line for line in messages] == [True]
 
 
-@pytest.mark.sqlite
 def test_removed_playbook_leaves_nothing(store: Store, tmp_path: Path) -> None:
     """Other playbooks stay as they are."""
     doomed, other = (_project(store, tmp_path / name, "use uv", "use ruff") for name in ("doomed", "other"))
@@ -157,12 +158,8 @@ def test_moved_folder_is_recognized(store: Store, tmp_path: Path, origin: str) -
     settle(store, str(place))
     _git(tmp_path, "clone", "-q", str(place), str(tmp_path / "clone"))
 
-    def looks_like(folder: Path) -> str:
-        from playbook_db.services.reading import status
-
-        with store.snapshot() as connection:
-            return status.moved_from(runner_of(connection), str(folder))
-
-    assert looks_like(tmp_path / "clone") == ""
-    place.rename(tmp_path / "moved here")
-    assert f"this looks like {project.key}, moved" in looks_like(tmp_path / "moved here")
+    with store.snapshot() as connection:
+        reader = runner_of(connection)
+        assert status.moved_from(reader, str(tmp_path / "clone")) == ""
+        place.rename(tmp_path / "moved here")
+        assert f"this looks like {project.key}, moved" in status.moved_from(reader, str(tmp_path / "moved here"))

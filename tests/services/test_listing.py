@@ -1,4 +1,4 @@
-"""The points page by page: what is on a page, in what order, and what it costs."""
+"""Lists of points: filters, order and pages."""
 
 import json
 from datetime import UTC, datetime
@@ -10,10 +10,11 @@ from playbook_db.domain import playbook_file
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import listing
-from playbook_db.store.playbook.point_rows import Order, State
+from playbook_db.store.playbook.point_rows import Order
 from playbook_db.store.queries.hook_queries import ADD_SHOWING
 from tests.builders import a_flat_dict, an_entry
 
+pytestmark = pytest.mark.sqlite
 STEPS = 100  # of SQLite's machine, counted at once
 
 
@@ -27,7 +28,7 @@ def read(project: Project, words: str = "", *, page: int = 1, rows: int = 50, **
 
 @pytest.fixture
 def filled(project: Project) -> Project:
-    """Four points: one of the best votes, one pinned and harmful, one that rests, one that has left; one more left."""
+    """Points of each state: pinned, resting, retired, with good and bad votes."""
     for text in (
         "Run the tests before a commit",
         "Never push on Fridays",
@@ -46,7 +47,7 @@ def filled(project: Project) -> Project:
     return project
 
 
-@pytest.mark.nightly(after=8)
+@pytest.mark.postgres
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -54,26 +55,13 @@ def filled(project: Project) -> Project:
         ({"order": "votes"}, ["pat-001", "mis-002", "mis-001"]),
         ({"order": "age"}, ["mis-002", "mis-001", "pat-001"]),
         ({"section": "mis"}, ["mis-001", "mis-002"]),
-        ({"section": "no such"}, ["mis-001", "pat-001", "mis-002"]),
         ({"state": "pinned"}, ["mis-001"]),
         ({"state": "resting"}, ["mis-002"]),
-        ({"state": "retired"}, ["oth-001", "mis-003"]),
-        ({"state": "retired", "order": "age"}, ["oth-001", "mis-003"]),
         ({"state": "retired", "section": "mis"}, ["mis-003"]),
-        ({"words": "tests"}, ["pat-001"]),
         ({"words": "testing a commit"}, ["pat-001"]),
-        ({"words": "parse_header"}, ["mis-002"]),
-        ({"words": "parse_header before a commit"}, ["mis-002", "pat-001"]),
         ({"words": "parse_head"}, ["mis-002"]),
-        ({"words": "frid push"}, ["mis-001"]),
-        ({"words": "pat-001"}, ["pat-001"]),
-        ({"words": "tests", "section": "mis"}, []),
-        ({"words": "parse_header", "state": "pinned"}, []),
         ({"words": "one", "state": "retired"}, ["oth-001", "mis-003"]),
-        ({"words": "older", "state": "retired"}, ["oth-001"]),
         ({"words": "100%"}, []),
-        ({"words": "_"}, ["mis-002"]),
-        ({"words": "the of and"}, []),
     ],
     ids=str,
 )
@@ -126,25 +114,21 @@ def test_imported_counters_are_no_recent_votes(filled: Project) -> None:
     assert (rows["pat-002"].helpful, rows["pat-002"].newly_helpful) == (8, 0)
 
 
-@pytest.mark.nightly(after=5)
-@pytest.mark.parametrize("state", listing.STATES)
+@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("order", listing.ORDERS)
-def test_pages_contain_each_point_once(project: Project, state: State, order: Order) -> None:
+def test_pages_contain_each_point_once(project: Project, order: Order) -> None:
     """After the last page comes the last page."""
     for number in range(7):
         edit.add(project, f"point number {number}")
-    edit.pin(project, *(f"oth-00{number}" for number in (2, 4, 6)))
-    whole = read(project, state=state, order=order)
+    whole = read(project, order=order)
 
-    pages = [read(project, state=state, order=order, page=page, rows=2) for page in range(1, 5)]
+    pages = [read(project, order=order, page=page, rows=2) for page in range(1, 5)]
 
-    assert [name for page in pages[: -(-len(whole) // 2)] for name in page] == whole
-    assert read(project, state=state, order=order, page=99, rows=2) == whole[(len(whole) - 1) // 2 * 2 :]
+    assert [name for page in pages for name in page] == whole
+    assert read(project, order=order, page=99, rows=2) == pages[-1]
 
 
 def test_search_works_with_a_damaged_index(filled: Project) -> None:
-    if filled.store.is_shared:
-        pytest.skip("a server's index is its own")
     with filled.store.transaction() as connection:
         connection.execute(sql("UPDATE point_search_data SET block = x'ffffffffffffffffffff'"))
 

@@ -1,4 +1,4 @@
-"""Notes in Markdown: what of them may be key points, and that what is written is read again."""
+"""Notes in Markdown: which lines are key points, and how points are written."""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import PlaybookFileError
 from playbook_db.services.playbook import markdown, point_lines
-from playbook_db.services.playbook.markdown import MAX_PARAGRAPH_CHARS, MAX_POINT_CHARS
 
 NOTES = """\
 # Harbour
@@ -92,11 +91,9 @@ def test_nearest_known_heading_gives_the_section() -> None:
 @pytest.mark.parametrize(
     ("heading", "section"),
     [
-        ("Project Context", "PROJECT CONTEXT"),
         ("Architecture overview", "PROJECT CONTEXT"),
         ("My preferences", "USER PREFERENCES"),
         ("Things to avoid", "MISTAKES TO AVOID"),
-        ("Testing", "PATTERNS & APPROACHES"),
         ("Recipes", "OTHERS"),
     ],
 )
@@ -123,15 +120,6 @@ def test_everything_left_out_has_a_reason() -> None:
         "a bullet of 1,009 characters is too long for a key point",
         "a block of HTML",
     ]
-
-
-def test_long_texts_are_no_points() -> None:
-    paragraph, bullet = "word " * (MAX_PARAGRAPH_CHARS // 5 + 1), "word " * (MAX_POINT_CHARS // 5 + 1)
-    notes = markdown.read(f"{paragraph}\n\n- {bullet}\n- short\n".encode(), source="x")
-
-    assert [note.text for note in notes.points] == ["short"]
-    assert [line for line, _ in notes.left_out] == [1, 3]
-    assert "too long" in notes.left_out[0][1]
 
 
 def test_memory_file_is_one_point() -> None:
@@ -185,10 +173,7 @@ def test_unreadable_notes_are_refused(data: bytes) -> None:
         markdown.read(data, source="notes.md")
 
 
-@pytest.mark.nightly(after=2)
-@pytest.mark.parametrize(
-    "text", ["> " * 5000 + "deep", "- " * 5000 + "deep", "[" * 20_000, "*a " * 20_000, "", "---\n"]
-)
+@pytest.mark.parametrize("text", ["> " * 5000 + "deep", "[" * 20_000, "---\n"], ids=["deep", "open", "line"])
 def test_odd_notes_cause_no_error(text: str) -> None:
     assert len(markdown.read(text.encode(), source="x").points) <= 1
 

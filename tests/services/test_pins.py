@@ -1,7 +1,6 @@
-"""Pinned points: first in what a session gets, beside the history."""
+"""Pinned points come first in what a session gets."""
 
 import re
-from datetime import UTC, datetime
 
 import pytest
 
@@ -12,7 +11,9 @@ from playbook_db.errors import NotFoundError
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.store.queries import list_queries
-from tests.builders import a_key_point, last_revision
+from tests.builders import last_revision
+
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_pinned_points_never_rest(pinned: Project) -> None:
 
 
 @pytest.mark.postgres
-def test_all_are_pinned_or_none(pinned: Project) -> None:
+def test_pinning_is_all_or_nothing(pinned: Project) -> None:
     edit.retire(pinned, "oth-002")
     for name in ("oth-002", "oth-999"):
         with pytest.raises(NotFoundError):
@@ -81,13 +82,3 @@ def test_all_are_pinned_or_none(pinned: Project) -> None:
         edit.unpin(pinned, "oth-003", "oth-999")
 
     assert _shown(pinned) == ["oth-003", "oth-001"]
-
-
-def test_old_points_are_marked_for_verification(project: Project) -> None:
-    for month, name in ((1, "oth-001"), (7, "oth-002"), (8, "oth-003")):
-        with project.store.write(project.key, now=datetime(2020, month, 1, tzinfo=UTC)) as book:
-            book.draft.add(a_key_point(name, f"of month {month}", section="OTHERS"))
-            book.commit("edit", "added")
-
-    assert "of month 1 (last confirmed 2020-01; verify first)\n" in import_export.prompt(project)
-    assert import_export.prompt(project).count("verify first") == 1

@@ -1,7 +1,8 @@
-"""promote and demote: a point's way between a project's playbook and the user's own."""
+"""Moving a point between a project's playbook and the personal one."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,24 +13,17 @@ from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook.repository import FileFields
 
-
-class _KilledError(BaseException):
-    """The process is gone."""
-
-
-def _killed(*_: object, **__: object) -> None:
-    raise _KilledError
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
 def own(store: Store) -> Project:
-    """The user's own playbook."""
     return Project.of_user(store)
 
 
 @pytest.fixture
 def teams(own: Project, folder: Path, tmp_path: Path) -> Iterator[Project]:
-    """A team's playbook, in a database of its own, which the project in `folder` has joined."""
+    """A team's playbook in another database."""
     with open_store(f"sqlite:///{tmp_path / 'team' / 'playbook.db'}") as store:
         yield TeamProject(store, "shop", str(folder), own=Project.in_folder(own.store, str(folder)))
 
@@ -67,18 +61,6 @@ def test_promotion_keeps_votes_pin_and_fields(project: Project, own: Project) ->
     assert left.reason == "promoted to upref-001"
 
 
-def test_demotion_moves_a_point_into_the_project(project: Project, own: Project) -> None:
-    name = voted(own)
-
-    promotion.demote(project, name, keeps=False)
-
-    assert points(project) == {"pref-001": ("say it briefly", 2, 1)}
-    assert points(own) == {}
-    left = edit.find(own, name).retired
-    assert left is not None
-    assert left.reason == f"demoted to pref-001 of {project.key}"
-
-
 @pytest.mark.parametrize("way", ["promote", "demote"])
 @pytest.mark.parametrize("is_teams", [False, True], ids=["one database", "two databases"])
 def test_killed_move_can_be_repeated(
@@ -88,8 +70,8 @@ def test_killed_move_can_be_repeated(
     source, target = (project, own) if way == "promote" else (own, project)
     name, move = voted(source), getattr(promotion, way)
     with monkeypatch.context() as patch:
-        patch.setattr(promotion, "_retire", _killed)
-        with pytest.raises(_KilledError):
+        patch.setattr(promotion, "_retire", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
             move(project, name, keeps=False)
     assert (len(points(source)), len(points(target))) == (1, 1)
 
@@ -117,8 +99,8 @@ def test_members_can_demote_points_of_one_name(teams: Project, own: Project, mon
 def test_edit_after_a_killed_move_is_kept(project: Project, own: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     name = voted(project)
     with monkeypatch.context() as patch:
-        patch.setattr(promotion, "_retire", _killed)
-        with pytest.raises(_KilledError):
+        patch.setattr(promotion, "_retire", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
             promotion.promote(project, name, keeps=False)
     edit.edit(project, name, text="say it in two lines")
 
@@ -154,19 +136,6 @@ def test_retired_and_foreign_points_are_not_moved(project: Project, own: Project
     with pytest.raises(PointRuleError, match="is not in your personal playbook"):
         promotion.demote(project, name, keeps=False)
     assert points(project) == {}
-
-
-def test_dry_run_writes_nothing(project: Project, own: Project) -> None:
-    name = voted(project)
-
-    move = promotion.promote(project, name, keeps=False, dry_run=True)
-
-    assert move.copy == "upref-001"
-    assert move.copied is not None
-    assert move.retired is not None
-    assert (move.copied.revision, move.retired.revision) == (None, None)
-    assert [change.kind for change in (*move.copied.changes, *move.retired.changes)] == ["add", "retire"]
-    assert (len(points(project)), len(points(own))) == (1, 0)
 
 
 def test_undo_names_the_other_playbook(project: Project, own: Project) -> None:

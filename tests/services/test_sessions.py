@@ -1,4 +1,4 @@
-"""What sessions taught, by pages and one by one; and the jobs that aren't done."""
+"""What sessions taught, in pages, and the jobs that wait."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +15,7 @@ from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point
 
+pytestmark = pytest.mark.sqlite
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 
@@ -28,7 +29,7 @@ def learned(project: Project) -> Project:
                 book.draft.add(a_key_point(f"pat-{number:03}", text=f"Advice number {number}."))
                 cast = [Vote("pat-000", "harmful"), Vote("pat-000", "helpful")] if number else []
                 votes = operations.cast_votes(book.draft, cast)
-                book.commit("learn", "learnt", votes=votes, origin=RevisionOrigin(f"session-{number}"))
+                book.commit("learn", "learned", votes=votes, origin=RevisionOrigin(f"session-{number}"))
     return project
 
 

@@ -17,16 +17,13 @@ from playbook_db.errors import (
     DatabaseError,
     MirrorError,
     ProjectError,
-    ServerAwayError,
     ServerError,
     SettingError,
 )
-from playbook_db.services import maintenance, opening
-from playbook_db.services import project as project_service
-from playbook_db.services.opening import of_team
+from playbook_db.services import opening
 from playbook_db.services.playbook import edit, forget, import_export, review
 from playbook_db.services.playbook.review import Decision
-from playbook_db.services.project import Project, Servers, find_membership, read_playbook
+from playbook_db.services.project import Project, find_membership, read_playbook
 from playbook_db.services.reading import status
 from playbook_db.services.sharing import joining, mirror, team
 from playbook_db.store import sqlite_open
@@ -35,10 +32,9 @@ from playbook_db.store.postgres import grants
 from playbook_db.store.queries import hook_queries
 from playbook_db.store.team import memberships
 from tests import postgres
-from tests.members import NAME, Member, NewMember, rows
+from tests.members import NAME, Member, NewMember
 
 pytestmark = pytest.mark.slow  # a server
-
 AWAY = "postgresql://ann@127.0.0.1:9/playbooks"
 ODD = "p:w\\ @%/?#&'\"é\u2028$(x)"
 
@@ -86,22 +82,6 @@ def _own_points(member: Member) -> list[tuple[str, int]]:
 
 def _files(member: Member) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
-
-
-def test_absent_server_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_nothing = Mock(side_effect=ServerAwayError("nobody answers"))
-    _lose(ann)
-
-    with ann.own() as own, Servers() as servers:
-        monkeypatch.setattr(project_service, "open_store", open_nothing)
-        for _ in range(2):
-            with pytest.raises(ServerAwayError), of_team(own, servers):
-                pass
-
-    assert open_nothing.call_count == 1
-
-
-# The password.
 
 
 @pytest.mark.parametrize("in_query", [False, True])
@@ -192,9 +172,6 @@ def test_variables_do_not_redirect_a_password(ann: Member, team_url: str, monkey
     ann.join(team_url.replace("?", "?port=5432&"))
 
 
-# Joining.
-
-
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize(
     ("owner", "step"), [(memberships, "join"), (joining, "_keep_password"), (forget, "follow_team")]
@@ -239,18 +216,6 @@ def test_member_can_rejoin_but_not_switch_teams(ann: Member, team_url: str, shar
             joining.joining(own, other, name).__enter__()
     with ann.own() as own, joining.joining(own, team_url) as begun:
         assert begun.name == NAME
-
-
-@pytest.mark.usefixtures("server_roles")
-def test_readers_cannot_join(ann: Member, team_url: str, shared: Project) -> None:
-    reading = _text(_as_user(team_url, "reading", "x", "reader"), "x")
-
-    with pytest.raises(ServerError, match=r"your user may not do this .*playbook db grant ROLE member"):
-        ann.join(reading)
-
-    with ann.own() as own:
-        assert find_membership(own) is None
-    assert _points(shared) == []
 
 
 @pytest.mark.usefixtures("server_roles")
@@ -321,9 +286,6 @@ def test_mirror_waits_until_the_team_is_left(ann: Member, team_url: str, shared:
     assert "as a member" in file.read_text()
 
 
-# Leaving.
-
-
 def test_leaving_copies_the_teams_points(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     edit.vote(shared, "pat-001", "helpful")
@@ -390,9 +352,6 @@ def test_leaving_offline_needs_a_replica_or_no_copy(ann: Member, team_url: str) 
         assert find_membership(own) is None
 
 
-# What keeps a membership.
-
-
 def test_worker_erases_what_the_team_forgot(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     forget.forget(shared, forget.Request(pattern=re.compile("use ruff")))
@@ -427,34 +386,6 @@ def test_project_cannot_move_into_a_members_folder(ann: Member, team_url: str, t
         team.leave(new, takes_copy=False)
         opening.move(own.store, str(ann.folder), str(tmp_path))
         assert _points(new) == [("use uv", 0), ("use ruff", 0)]
-
-
-def test_copied_project_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
-    ann.join(team_url)
-    target = f"sqlite:///{tmp_path / 'target.db'}"
-
-    with ann.as_him():
-        maintenance.transfer(ann.url, target)
-
-    with open_store(target) as store:
-        assert rows(store, "SELECT count(*) FROM memberships") == [(0,)]
-
-
-# How it stands.
-
-
-def test_status_shows_server_and_replica(ann: Member, team_url: str, shared: Project) -> None:
-    ann.join(team_url)
-    edit.add(shared, "another's")
-    ann.session("s-1")
-
-    with ann.own() as own:
-        status = team.read_status(own)
-
-    assert (status.schema, status.revision, status.replica and status.replica.revision) == (sqlite_open.SCHEMA, 2, 1)
-    assert status.queued == 1
-    assert [member.revisions for member in status.members] in ([1, 1], [2])
-    assert status.problem is None
 
 
 def test_every_member_can_decide_proposals(ann: Member, new_member: NewMember, team_url: str, shared: Project) -> None:

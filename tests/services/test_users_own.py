@@ -1,6 +1,4 @@
-"""The user's own playbook: its key, its kind, the names of its points."""
-
-from pathlib import Path
+"""The personal playbook: its key, its kind, and the names of its points."""
 
 import pytest
 from sqlalchemy import select
@@ -9,9 +7,10 @@ from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, list_projects, read_playbook
-from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
 from playbook_db.store.tables import playbooks
+
+pytestmark = pytest.mark.sqlite
 
 
 def names_in(project: Project) -> list[str]:
@@ -51,17 +50,6 @@ def test_each_role_of_a_server_has_its_own(store: Store) -> None:
         assert key == f"user:{store.url.username}"
 
 
-def test_personal_names_are_numbered_separately(store: Store) -> None:
-    own = Project.of_user(store)
-    for text in ("one", "two"):
-        edit.add(own, text, section="pat")
-    edit.retire(own, "upat-002")
-
-    edit.add(own, "three", section="pat")
-
-    assert names_in(own) == ["upat-001", "upat-003"]
-
-
 def test_names_of_the_other_kind_are_replaced(store: Store, project: Project) -> None:
     own = Project.of_user(store)
     for _ in range(2):
@@ -72,6 +60,7 @@ def test_names_of_the_other_kind_are_replaced(store: Store, project: Project) ->
     assert names_in(own) == ["uoth-001"]
 
 
+@pytest.mark.postgres
 def test_prompt_has_project_and_personal_points(store: Store, project: Project) -> None:
     own = Project.of_user(store)
     edit.add(project, "use uv here")
@@ -82,16 +71,3 @@ def test_prompt_has_project_and_personal_points(store: Store, project: Project) 
     assert text.index("use uv here") < text.index("## OTHERS (the user's own") < text.index("say it briefly")
     assert "use uv here" not in import_export.prompt(own)
     assert "say it briefly" in import_export.prompt(own)
-
-
-def test_mirror_brings_no_personal_names(project: Project) -> None:
-    edit.add(project, "use uv here")
-    mirror.switch(project, on=True)
-    path = Path(project.mirror_path or "")
-    path.write_text(path.read_text().replace("oth-001", "upat-001").replace("use uv here", "use uv, not pip"))
-
-    mirror.sync(project)
-
-    assert names_in(project) == ["oth-002"]
-    assert '"oth-002"' in path.read_text()
-    assert "upat-001" not in path.read_text()

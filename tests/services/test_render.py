@@ -1,4 +1,4 @@
-"""What `playbook render` prints is what the hook tells a session."""
+"""`playbook render` prints what a hook shows to a session."""
 
 from pathlib import Path
 
@@ -38,10 +38,10 @@ def test_render_prints_what_the_hook_shows(
 ) -> None:
     _fill(client, count, length)
 
-    told = client.inject().context
+    shown = client.inject().context
 
-    assert playbook("render").out == told
-    assert ("more key points" in told) is (count == 40)
+    assert playbook("render").out == shown
+    assert ("more key points" in shown) is (count == 40)
 
 
 @pytest.mark.slow
