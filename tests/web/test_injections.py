@@ -1,4 +1,4 @@
-"""Texts that anybody may have written stand on the pages as texts, whatever they say."""
+"""No text of a playbook becomes markup or a script on a page."""
 
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit
@@ -14,15 +14,15 @@ from tests.web.seeing import Seen, seeing
 pytestmark = pytest.mark.nightly
 
 FOLDER = "\"><img src=x onerror=window.pwned=1> {{ 7*7 }} '"
-_MOST = {"one point": 25, "forget": 1}  # pages of a kind that are looked at; of any other
-_MOST_OF_ANY = 8
+_MOST = {"one point": 25, "forget": 1}  # visited pages of a kind
+_MOST_OF_ANY = 8  # of any other kind
 _WATCH = """
 window.attempts = [];
 for (const name of ['alert', 'confirm', 'prompt', 'print', 'open']) window[name] = () => window.attempts.push(name);
 addEventListener('securitypolicyviolation', event => window.attempts.push(
     `${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 """
-# What no page of ours has, however it came there.
+# Elements that no page of ours has.
 _FOREIGN = """
 const ours = new Set(['page.js', 'style.css'].map((name) => `${arguments[0]}/static/${name}`));
 const isForeign = (element) =>
@@ -47,7 +47,7 @@ return {
 
 @pytest.fixture(scope="module")
 def polluted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    """The pages of a playbook that says such things everywhere, of a folder that is called so, too."""
+    """The pages of a playbook and a folder full of markup."""
     with seeing(tmp_path_factory.mktemp("said"), fill, FOLDER) as opened:
         opened.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         browser.resize(opened.driver, 380)
@@ -55,7 +55,7 @@ def polluted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def plain(text: str) -> str:
-    """*text* as it stands on a page, white space aside."""
+    """*text* as a page shows it, without white space."""
     return "".join(shown(text).split())
 
 

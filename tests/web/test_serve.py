@@ -1,4 +1,4 @@
-"""How the pages' server begins and ends, and what is said where it can't begin."""
+"""How `playbook web` starts and stops."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ sys.modules[sys.argv.pop(1)] = None
 from playbook_db.cli.main import run
 run()
 """
-# A browser in the terminal: it keeps whoever started it waiting, and here wants the page until then.
+# A browser in the terminal: its parent waits for its end, and it needs the page before.
 _BROWSER = """#!/bin/sh
 exec {python} - "$1" <<'END'
 import http.client, sys, urllib.parse
@@ -50,7 +50,7 @@ END
 
 
 def run(*command: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """What the command says until it ends."""
+    """The finished command."""
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **env})
 
 
@@ -65,7 +65,7 @@ def test_taken_port_is_reported_in_one_line(home: Path, folder: Path) -> None:
 
 
 @pytest.mark.nightly(after=1)
-@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart"])
+@pytest.mark.parametrize("missing", ["starlette", "python_multipart"])
 def test_missing_extra_says_how_to_install_it(home: Path, folder: Path, missing: str) -> None:
     done = run(sys.executable, "-c", _WITHOUT, missing, "web", "--no-open")
 
@@ -113,11 +113,10 @@ def test_terminal_browser_gets_its_page(home: Path, folder: Path, tmp_path: Path
 
     page = seen.read_text(encoding="utf-8")
     assert "</html>" in page
-    assert not page.partition("<")[0].count(root)  # which all users see in the list of processes
+    assert not page.partition("<")[0].count(root)  # all users see the command line
     assert page.count(root) > 1
 
 
-@pytest.mark.nightly
 def test_idle_server_ends(home: Path, tmp_path: Path) -> None:
     """Refused requests don't keep it running."""
     url, clock = f"sqlite:///{tmp_path / 'playbook.db'}", tmp_path / "clock"
@@ -127,7 +126,7 @@ def test_idle_server_ends(home: Path, tmp_path: Path) -> None:
         assert process.stdout is not None
         visitor = Visitor(process.stdout.readline().strip())
         assert visitor.open().status == 303
-        for hour in (0.4, 0.8, 1.2):  # it looks at each more than once
+        for hour in (0.4, 0.8, 1.2):  # the server checks each more than once
             clock.write_text(str(3600 * hour))
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.3)
