@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ Scheme = Literal["light", "dark"]
 AXE = "4.14.1"
 WIDTHS = (380, 800, 1400)
 _APT = ("chromium", "chromium-driver")
-_APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 600.0, 300.0
+_INSTALL_WAIT_S, _PAGE_WAIT_S = 600.0, 300.0
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
@@ -53,16 +53,17 @@ def _paths() -> tuple[str, str] | None:
 
 def _install() -> None:
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "update", "-qq"],
-        ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *_APT],
-    ):
-        try:
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=_APT_WAIT_S)
-        except subprocess.TimeoutExpired as late:
-            raise BrowserMissingError(f"{' '.join(command)} took longer than {_APT_WAIT_S:.0f} s.") from late
-        if done.returncode:
-            raise BrowserMissingError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
+    _run("apt-get", "update", "-qq", env=env)
+    _run("apt-get", "install", "-qq", "-y", "--no-install-recommends", *_APT, env=env)
+
+
+def _run(*command: str, env: Mapping[str, str] | None = None) -> None:
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=_INSTALL_WAIT_S)
+    except subprocess.TimeoutExpired as late:
+        raise BrowserMissingError(f"{' '.join(command)} took longer than {_INSTALL_WAIT_S:.0f} s.") from late
+    if done.returncode:
+        raise BrowserMissingError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
 
 
 def ensure_axe() -> str:
@@ -75,15 +76,8 @@ def ensure_axe() -> str:
             npm = shutil.which("npm")
             if npm is None:
                 raise BrowserMissingError("npm is missing, which fetches axe-core; install Node.js, which brings it.")
-            command = [npm, "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"]
-            try:
-                done = subprocess.run(
-                    [*command, str(cache), f"axe-core@{AXE}"], capture_output=True, text=True, timeout=_NPM_WAIT_S
-                )
-            except subprocess.TimeoutExpired as late:
-                raise BrowserMissingError(f"npm took longer than {_NPM_WAIT_S:.0f} s to fetch axe-core.") from late
-            if done.returncode or not script.exists():
-                raise BrowserMissingError(f"npm could not fetch axe-core: {done.stderr.strip()[-300:]}")
+            options = ("--no-audit", "--no-fund", "--no-save", "--ignore-scripts")
+            _run(npm, "install", *options, "--prefix", str(cache), f"axe-core@{AXE}")
     return script.read_text(encoding="utf-8")
 
 

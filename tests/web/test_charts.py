@@ -54,13 +54,6 @@ def test_axis_has_at_most_five_labels(count: int) -> None:
     assert all(32 <= place <= 440 - 32 for place in places)  # half of a date
 
 
-def test_legend_needs_several_series() -> None:
-    several, one = Chart("", ["live", "retired"], [("x", 1, 2)]), Chart("", ["live"], [("x", 1)])
-
-    assert {"live", "retired"} <= {text.text for text in _drawn(several).iter("text")}
-    assert "live" not in {text.text for text in _drawn(one).iter("text")}
-
-
 @pytest.mark.parametrize(("weeks", "period", "count"), [(60, "week", 60), (61, "month", 15)])
 def test_many_weeks_are_summed_by_month(weeks: int, period: str, count: int) -> None:
     """A chart has at most 60 bars."""
