@@ -57,7 +57,7 @@ class Damage:
 
 
 def run(folder: Path, *, count: int, seed: int) -> Damage:
-    """Damage, look and repair *count* times. Raises AssertionError where a promise is broken."""
+    """Damage, look and repair *count* times. Raises AssertionError if a promise is broken."""
     found = Damage()
     variables = sandbox.environment(folder)
     originals = _originals(folder)
@@ -163,7 +163,7 @@ def _content(path: Path) -> set[tuple[int, int, str]]:
 
 
 def _files(path: Path) -> dict[str, bytes]:
-    """The database file and its log, where there is one with something in it."""
+    """The database file, and its log if it has content."""
     found = {"": path.read_bytes()}
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
@@ -178,8 +178,7 @@ def _see_aside(aside: str, before: dict[str, bytes], what: str) -> None:
 
 
 def cut_off_a_write(path: Path) -> None:
-    """Leave the database at *path* as a kill in the middle of a first write leaves it: half a transaction in the file,
-    and the journal that undoes it beside it."""
+    """Leave half a transaction in the database at *path*, and the journal that undoes it, as a kill does."""
     copy = path.with_suffix(".cut-off")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -29,7 +29,7 @@ _EVENTS = (
 _ANN = ("-c", "user.name=ann", "-c", "user.email=ann@example.com")
 _CONTENT = {"version": "1.0", "last_updated": "2026-01-01T00:00:00+00:00", "sections": {"OTHERS": ["a point"]}}
 
-# The settings of git 2.55 and its forks that name a program; {} stands for the path of one.
+# The settings of git 2.55 and its forks that name a program; {} is its path.
 SETTINGS: dict[str, str] = {
     **dict.fromkeys(
         (
@@ -92,8 +92,7 @@ class Baits:
 class Bait:
     """A repository at `folder` that names a program for each of *settings*.
 
-    It is a worktree with a `.git`, as an archive brings it; with *as_clone* a folder of a clone, and itself the
-    repository, as a commit of the other one brings it.
+    It has a `.git` as an archive does. With *as_clone*, it is a folder of a clone, and a bare repository by itself.
     """
 
     def __init__(self, place: Path, settings: Iterable[str], *, as_clone: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Points whose texts tell which batch they came from, so that half a batch can be recognised.
+"""Points whose texts name their batch, so that half a batch can be recognized.
 
 A text reads `[tag/size number] ...`: *size* points of one batch carry the same tag. A batch adds, rewords or retires
 a whole group; whenever one looks, all points of a group must have met the same fate.
@@ -17,7 +17,7 @@ def texts(tag: str, size: int) -> list[str]:
 
 
 def group_of(text: str) -> str | None:
-    """The group that *text* belongs to, None where it is of none."""
+    """The group that *text* belongs to, or None."""
     found = _TEXT.match(text)
     return found["group"] if found else None
 
@@ -33,7 +33,7 @@ def members(points: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def halves(live: Iterable[tuple[str, str]], retired: Iterable[tuple[str, str]]) -> list[str]:
-    """What is half there of the groups among *live* and *retired* points, in words; nothing where all is well."""
+    """The groups of which only some points are *live* or *retired*, in words."""
     alive, gone = members(live), members(retired)
     found = []
     for group in sorted(alive.keys() | gone.keys()):

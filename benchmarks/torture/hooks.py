@@ -75,8 +75,10 @@ _DATABASES = (
 
 @dataclass(slots=True)
 class Hooks:
-    """How many payloads and databases were tried, how many payloads of each event that reminds; how often a session was
-    told a playbook, and reminded by which event; how often a job was kept in the spool; the longest that a hook took.
+    """The numbers of payloads and databases, also for each event that reminds.
+
+    It counts the sessions that got points, the reminders of each event and the jobs in the spool. It also has the
+    seconds of the slowest hook.
     """
 
     payloads: int = 0
@@ -90,7 +92,7 @@ class Hooks:
 
 def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
     """Try what is drawn from *seed*: *payloads* on inject and enqueue, as many of each event on remind, and all of them
-    on *databases*. Raises AssertionError where a promise is broken."""
+    on *databases*. Raises AssertionError if a promise is broken."""
     found = Hooks()
     variables = sandbox.environment(folder)
     with sandbox.opened(folder) as (store, project):
@@ -119,7 +121,7 @@ def run(folder: Path, *, payloads: int, databases: int, seed: int) -> Hooks:
 
 
 def payload(rng: random.Random, folder: Path, events: Sequence[Mapping[str, Any]] = _EVENTS) -> bytes:
-    """What a hook is told of one of *events*, after some accidents; now and then it is still right."""
+    """The input of a hook for one of *events*, often damaged."""
     told: dict[str, Any] = {
         "session_id": f"s{rng.randrange(10**6)}",
         "transcript_path": str(folder / "home/.claude/projects/-x" / "s.jsonl"),
@@ -231,7 +233,7 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, kind
     with _in_the_way(path, kind, rng):
         before = _content(path)
         for hook, fields in events:
-            # A session of its own: what one is told at its start isn't told again.
+            # A new session, because no session gets the same points twice.
             session = f"{seed} {fields['hook_event_name']}"
             data = json.dumps({**event, **fields, "session_id": session}).encode()
             if _run(hook, data, variables, found, what, before=bind_permissions) == b"{}\n":
@@ -290,7 +292,7 @@ def _run(
     *,
     before: Callable[[], None] | None = None,
 ) -> bytes:
-    """Run *hook* on *data* and see that it keeps what every hook promises; what it said."""
+    """Run *hook* on *data*, check the promises of all hooks, and return its output."""
     began = time.monotonic()
     try:
         done = subprocess.run(
@@ -325,7 +327,7 @@ def _run(
     if hook == "inject":
         found.told += answer is not None
     elif answer is not None:
-        promise(bool(answer["additionalContext"].strip()), f"{what}: {hook} told nothing at length")
+        promise(bool(answer["additionalContext"].strip()), f"{what}: {hook} said nothing at length")
         name = answer["hookEventName"]
         found.reminded[name] = found.reminded.get(name, 0) + 1
     return done.stdout

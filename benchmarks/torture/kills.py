@@ -1,5 +1,7 @@
-"""kill -9 at any moment: afterwards the database is sound, no batch is half there, nothing that was done is lost,
-and the next command brings the mirror up to date."""
+"""kill -9 at any moment: the database is sound, no batch is applied in part, and no finished change is lost.
+
+The next command brings the mirror up to date.
+"""
 
 import contextlib
 import io
@@ -45,7 +47,7 @@ _DEADLY = (  # where a victim may kill itself: the steps of a write, each file a
 
 @dataclass(slots=True)
 class Kills:
-    """What was tried: kills by the clock and at a chosen line, where they hit, and what was found afterwards."""
+    """The kills by the clock and at a chosen line, the places that they hit, and the results."""
 
     by_clock: int = 0
     at_a_line: int = 0
@@ -61,8 +63,7 @@ class Kills:
 
 @dataclass(slots=True)
 class _Life:
-    """What the parent knows of one database: the votes that the ballot must hold, and an edit of the mirror that
-    nobody has taken in for sure yet."""
+    """The votes that one database must have, and an edit of the mirror that may not be merged yet."""
 
     folder: Path
     votes: int | None = None
@@ -71,14 +72,14 @@ class _Life:
 
 @dataclass(frozen=True, slots=True)
 class _Death:
-    """How a victim died: by its own hand or ours, and what it had told."""
+    """How a victim died, by its own signal or ours, and its output."""
 
     by_itself: bool
     told: list[str]
 
 
 def run(folder: Path, *, count: int, seed: int) -> Kills:
-    """Kill *count* victims at moments drawn from *seed*. Raises AssertionError where a promise is broken."""
+    """Kill *count* victims at moments drawn from *seed*. Raises AssertionError if a promise is broken."""
     rng = random.Random(seed)
     found = Kills()
     places = _places()

@@ -1,5 +1,7 @@
-"""The worker is killed at any moment of learning, has a twin that begins with it, and gets a crowd of sessions that
-end at once: every vote and every operation counts once, no answer that is kept is asked for again, nothing is stuck."""
+"""Kills of the worker, two workers at once, and many sessions that end together.
+
+Every vote and operation counts once, no saved answer is requested again, and no job is stuck.
+"""
 
 import contextlib
 import io
@@ -53,8 +55,7 @@ _MOST_ENDS = 5  # of one session, until its hook has had the time that it needs
 
 @dataclass(slots=True)
 class Learning:
-    """What was tried: kills by the clock and after a request, what they hit, and what it cost; then the twins and the
-    crowd of sessions."""
+    """The kills by the clock and after a request, their results and cost, the twins, and the crowd of sessions."""
 
     by_clock: int = 0
     after_a_request: int = 0
@@ -73,7 +74,7 @@ class Learning:
 
 @dataclass(slots=True)
 class _Life:
-    """One database with work in it, and the model that it is learnt with."""
+    """One database with jobs, and the model that answers."""
 
     folder: Path
     api: MessagesApi
@@ -249,8 +250,10 @@ def _twins(folder: Path, rounds: int, found: Learning) -> None:
 
 
 def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queues: bool) -> list[int | None]:
-    """What the worker learnt in each round; None where it left because the other one was at it. One *queues* the job
-    of each round before that."""
+    """The lessons of the worker in each round, or None if it left the work to the other one.
+
+    One of them *queues* the job of each round first.
+    """
     import anthropic  # noqa: F401 - it costs most of a second, once
 
     told: list[int | None] = []
@@ -273,7 +276,7 @@ def _ends(folder: Path, count: int, found: Learning) -> None:
         waiting = list(range(count))
         for _ in range(
             _MOST_ENDS
-        ):  # on a busy machine a hook's own signal may end it first; then the session ends anew
+        ):  # on a busy machine a hook's own signal may end it first; then the session ends again
             began = time.monotonic()
             hooks = [subprocess.Popen(command, env=life.environment, stdin=subprocess.PIPE) for _ in waiting]
             for number, hook in zip(waiting, hooks, strict=True):

@@ -84,7 +84,7 @@ class Life:
         """Run the hook as the client does, by way of a shell; it ends in time, with valid output. What it said.
 
         With *holds* nobody ever closes its standard input; *before* is done in the new process; *event* is another
-        agent's, which is told nothing. On a machine so busy that its last resort ends it, it is run again.
+        agent's, which gets nothing. On a machine so busy that its last resort ends it, it is run again.
         """
         place, before, others = project or self.project(), options.pop("before", None), options.pop("event", None)
         transcript = str(self.folder / f"{place.name}.jsonl")

@@ -1,4 +1,4 @@
-"""Damaged and hostile playbook files: each is taken in whole and kept losslessly, or refused and nothing changes."""
+"""Damaged and hostile playbook files: each is imported without loss, or refused without a change."""
 
 import contextlib
 import io
@@ -27,7 +27,7 @@ _AS_MIRROR = 7  # every so many stand as a mirror too
 
 @dataclass(slots=True)
 class Mutations:
-    """How many files were tried, taken in and refused; and how many also by the command and as a mirror."""
+    """The numbers of files tried, accepted and refused, and how many also by the command and as a mirror."""
 
     tried: int = 0
     taken_in: int = 0
@@ -37,7 +37,7 @@ class Mutations:
 
 
 def run(folder: Path, *, count: int, seed: int) -> Mutations:
-    """Try *count* files drawn from *seed*. Raises AssertionError where a promise is broken, and leaves the file."""
+    """Try *count* files drawn from *seed*. Raises AssertionError if a promise is broken, and leaves the file."""
     found = Mutations()
     file = folder / "mutant.json"
     with sandbox.opened(folder) as (store, project):
@@ -59,7 +59,7 @@ def run(folder: Path, *, count: int, seed: int) -> Mutations:
 
 
 def _try(store: Store, folder: Path, number: int, data: bytes, found: Mutations) -> None:
-    """Decode the file and, where it can be read, keep it in a playbook of its own."""
+    """Decode the file, and save it in a new playbook if that works."""
     found.tried += 1
     reading = _reading(data, rename_duplicates=number % 3 == 0)
     if reading is None:
@@ -80,7 +80,7 @@ def _try(store: Store, folder: Path, number: int, data: bytes, found: Mutations)
 
 
 def _by_command(store: Store, project: Project, file: Path, found: Mutations) -> None:
-    """`playbook import` takes it in (exit code 0) or explains why not (1); never a traceback."""
+    """`playbook import` accepts the file (exit code 0) or explains why not (1), without a traceback."""
     found.by_command += 1
     before = _state(store)
     said = io.StringIO()
@@ -92,7 +92,7 @@ def _by_command(store: Store, project: Project, file: Path, found: Mutations) ->
 
 
 def _as_mirror(store: Store, folder: Path, number: int, data: bytes, found: Mutations) -> None:
-    """A program that loads the playbook gets one, whatever stands in the mirror; a refused mirror changes nothing."""
+    """A program can load the playbook despite any mirror; a refused mirror changes nothing."""
     found.as_mirror += 1
     project = Project.in_folder(store, str(folder / f"m{number}"))
     mirror = Path(project.mirror_path)
@@ -110,7 +110,7 @@ def _as_mirror(store: Store, folder: Path, number: int, data: bytes, found: Muta
 
 
 def _reading(data: bytes, *, rename_duplicates: bool = False) -> Reading | None:
-    """The file as it is read, None where it is refused as it should be."""
+    """The decoded file, or None if it is refused."""
     try:
         return playbook_file.decode(data, source="mutant", rename_duplicates=rename_duplicates)
     except PlaybookFileError as error:

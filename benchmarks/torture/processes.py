@@ -28,8 +28,7 @@ _VOTES = 3  # in each round of a process that uses the dict functions
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """What a crowd did: processes, votes and points (all of them kept), the seconds it took, its slowest step, how
-    many points got another name because somebody else had theirs, and what else the processes were told."""
+    """The processes, votes and points of a crowd, its seconds, its slowest step, its renamed points and its errors."""
 
     processes: int
     votes: int

@@ -1,6 +1,6 @@
 """The process that is killed: commands of every kind on one project, one after the other, without end.
 
-It tells the parent on stdout what it begins and what is done; whatever is done must survive. `place` names a line
+It prints each start and end of a command for its parent; finished work must survive. `place` names a line
 of our code at which it kills itself, so that every step is tried, the short ones too.
 """
 
@@ -29,7 +29,7 @@ _LIVE_GROUPS = 6  # more than these are retired again, so that the playbook stay
 
 
 def live_forever(folder: Path, tag: str, rng: random.Random, say: Callable[[str], None]) -> None:
-    """Run commands on the project of *folder*; *tag* tells this process's points from all others'."""
+    """Run commands on the project of *folder*; *tag* marks the points of this process."""
     base = folder / "base.json"
     base.write_text(samples.file_text(BASE_POINTS), encoding="utf-8")
     _do(say, "start", "-", ["mirror", "on"])

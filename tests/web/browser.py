@@ -1,18 +1,13 @@
-"""A real Chromium, its driver, and axe-core, which audits pages: what the tests need of them, and how it is had.
-
-`python -m tests.web.browser FOLDER` takes a picture of each page of a filled playbook, wide and narrow, dark and light;
-with `--ready` in place of the folder it only fetches what misses.
-"""
+"""A real Chromium and axe-core, which audits pages; `python -m tests.web.browser` installs both."""
 
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +19,8 @@ from selenium.webdriver.chrome.service import Service
 Scheme = Literal["light", "dark"]
 AXE = "4.14.1"
 WIDTHS = (380, 800, 1400)
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-PAGES = (
-    "", "points", "points?state=retired", "points/pat-002", "forget/pat-002", "history", "history/50", "history/at/20",
-    "history/diff?from=10&to=50", "review", "review?proposal=p2&edit=1", "sessions", "numbers", "projects",
-)  # fmt: skip
 _APT = ("chromium", "chromium-driver")
-_APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 600.0, 300.0
+_INSTALL_WAIT_S, _PAGE_WAIT_S = 600.0, 300.0
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
@@ -40,12 +30,11 @@ _FLAGS = (
 
 
 class BrowserMissingError(Exception):
-    """The browser, or what the tests need beside it, can't be had here; the text says what is missing and why."""
+    """The browser or axe-core is missing; the message says why."""
 
 
 def ensure_chromium() -> tuple[str, str]:
-    """The paths of Chromium and of its driver; installed where that is Debian's and we may. Raises
-    BrowserMissingError."""
+    """The paths of Chromium and its driver, which root installs on Debian."""
     if _paths() is None and shutil.which("apt-get") and os.geteuid() == 0:
         with FileLock(f"{tempfile.gettempdir()}/playbook-chromium.lock"):
             if _paths() is None:
@@ -64,21 +53,21 @@ def _paths() -> tuple[str, str] | None:
 
 def _install() -> None:
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "update", "-qq"],
-        ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *_APT],
-    ):
-        try:
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=_APT_WAIT_S)
-        except subprocess.TimeoutExpired as late:
-            raise BrowserMissingError(f"{' '.join(command)} took longer than {_APT_WAIT_S:.0f} s.") from late
-        if done.returncode:
-            raise BrowserMissingError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
+    _run("apt-get", "update", "-qq", env=env)
+    _run("apt-get", "install", "-qq", "-y", "--no-install-recommends", *_APT, env=env)
+
+
+def _run(*command: str, env: Mapping[str, str] | None = None) -> None:
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=_INSTALL_WAIT_S)
+    except subprocess.TimeoutExpired as late:
+        raise BrowserMissingError(f"{' '.join(command)} took longer than {_INSTALL_WAIT_S:.0f} s.") from late
+    if done.returncode:
+        raise BrowserMissingError(f"{' '.join(command)} failed: {done.stderr.strip()[-300:]}")
 
 
 def ensure_axe() -> str:
-    """The text of axe-core, from a cache among the machine's temporary files, else fetched into it by npm. It is under
-    the MPL, and never committed. Raises BrowserMissingError."""
+    """The text of axe-core, which npm fetches into the folder of temporary files; its license is the MPL."""
     cache = Path(tempfile.gettempdir()) / f"axe-core-{AXE}-{os.getuid()}"
     script = cache / "node_modules" / "axe-core" / "axe.min.js"
     cache.mkdir(exist_ok=True)
@@ -87,21 +76,14 @@ def ensure_axe() -> str:
             npm = shutil.which("npm")
             if npm is None:
                 raise BrowserMissingError("npm is missing, which fetches axe-core; install Node.js, which brings it.")
-            command = [npm, "install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"]
-            try:
-                done = subprocess.run(
-                    [*command, str(cache), f"axe-core@{AXE}"], capture_output=True, text=True, timeout=_NPM_WAIT_S
-                )
-            except subprocess.TimeoutExpired as late:
-                raise BrowserMissingError(f"npm took longer than {_NPM_WAIT_S:.0f} s to fetch axe-core.") from late
-            if done.returncode or not script.exists():
-                raise BrowserMissingError(f"npm could not fetch axe-core: {done.stderr.strip()[-300:]}")
+            options = ("--no-audit", "--no-fund", "--no-save", "--ignore-scripts")
+            _run(npm, "install", *options, "--prefix", str(cache), f"axe-core@{AXE}")
     return script.read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager
 def browser(*, javascript: bool = True) -> Iterator[webdriver.Chrome]:
-    """A Chromium of our own, which has seen nothing yet. Raises BrowserMissingError."""
+    """A new Chromium without a history."""
     binary, driver = ensure_chromium()
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as folder:
         options = Options()
@@ -122,7 +104,7 @@ def browser(*, javascript: bool = True) -> Iterator[webdriver.Chrome]:
 
 
 def resize(opened: webdriver.Chrome, width: int, height: int = 900, scheme: Scheme = "light") -> None:
-    """Let the page be as wide as that, and dark or light."""
+    """Set the size of the page, and dark or light."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
@@ -131,7 +113,7 @@ def resize(opened: webdriver.Chrome, width: int, height: int = 900, scheme: Sche
 
 
 def take_picture(opened: webdriver.Chrome, path: Path, width: int, scheme: Scheme = "light", most: int = 2400) -> None:
-    """Keep as a PNG what the browser shows at that width: the whole page, up to *most* pixels of its height."""
+    """Save the whole page as a PNG, up to *most* pixels high."""
     resize(opened, width, scheme=scheme)
     height = min(most, int(opened.execute_script("return document.documentElement.scrollHeight")))
     resize(opened, width, max(height, 300), scheme)
@@ -139,7 +121,7 @@ def take_picture(opened: webdriver.Chrome, path: Path, width: int, scheme: Schem
 
 
 def requested(opened: webdriver.Chrome) -> list[str]:
-    """The addresses that the browser has asked for since this was called last."""
+    """The addresses that the browser requested since the last call."""
     messages = (json.loads(entry["message"])["message"] for entry in opened.get_log("performance"))
     return [
         message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"
@@ -147,8 +129,8 @@ def requested(opened: webdriver.Chrome) -> list[str]:
 
 
 def audit(opened: webdriver.Chrome, axe: str, *rules: str) -> list[str]:
-    """What axe-core finds on the page that the browser shows, serious or worse; by some *rules* or by all."""
-    opened.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})  # the page's policy would forbid a script of ours
+    """The serious faults that axe-core finds on the current page, by some *rules* or by all."""
+    opened.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})  # the page's policy forbids a script element
     script = "const done = arguments[1]; axe.run(document, arguments[0]).then(done)"
     results: dict[str, Any] = opened.execute_async_script(script, {"runOnly": rules} if rules else {})
     return [
@@ -161,7 +143,7 @@ def audit(opened: webdriver.Chrome, axe: str, *rules: str) -> list[str]:
 
 @contextlib.contextmanager
 def serving(folder: Path, home: Path, *arguments: str) -> Iterator[str]:
-    """The address that `playbook web` prints for the project in *folder*, as a user with that *home* starts it."""
+    """The address that `playbook web` prints for the project in *folder*."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE_", "PLAYBOOK_"))}
     command = [sys.executable, "-m", "playbook_db", "--project", str(folder), "web", "--no-open", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**clean, "HOME": str(home)}) as process:
@@ -173,31 +155,8 @@ def serving(folder: Path, home: Path, *arguments: str) -> Iterator[str]:
             process.wait(300)
 
 
-def main(folder: Path, pages: Sequence[str] = PAGES) -> None:
-    """Pictures of *pages* in *folder*."""
-    from playbook_db.services.opening import open_project
-    from tests.web.filled_playbook import fill
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as made:
-        home, project = Path(made) / "home", Path(made) / "work" / "hafen"
-        (project / ".claude").mkdir(parents=True)
-        home.mkdir()
-        with open_project(f"sqlite:///{home}/.claude/playbook/playbook.db", str(project), notify=print) as opened:
-            fill(opened)
-        with serving(project, home) as address, browser() as driver:
-            driver.get(address)
-            root = driver.current_url.partition("?")[0].rstrip("/")
-            for page in pages:
-                driver.get(f"{root}/{page}")
-                name = re.sub("[^a-z0-9]+", "-", page) or "home"
-                for scheme in SCHEMES:
-                    for width in WIDTHS:
-                        take_picture(driver, folder / f"{name}-{width}-{scheme}.png", width, scheme)
-
-
 def make_ready() -> None:
-    """Have what the tests need before they begin, which would wait for it one after the other; say what is missing."""
+    """Install the browser and axe-core before the tests start, and print what is missing."""
     for ensure in (ensure_chromium, ensure_axe):
         try:
             ensure()
@@ -206,7 +165,4 @@ def make_ready() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--ready"]:
-        make_ready()
-    else:
-        main(Path(sys.argv[1]), sys.argv[2:] or PAGES)
+    make_ready()

@@ -165,7 +165,9 @@ class Pages:
 
 
 @contextmanager
-def pages_in(place: Path, fill: Callable[[Project], object] | None = None) -> Iterator[Pages]:
+def pages_in(
+    place: Path, fill: Callable[[Project], object] | None = None, *, lock_wait_s: float | None = None
+) -> Iterator[Pages]:
     """The pages of a new project in *place*, filled by *fill*."""
     home, folder = place / "home", place / "project"
     (folder / ".claude").mkdir(parents=True)
@@ -174,7 +176,7 @@ def pages_in(place: Path, fill: Callable[[Project], object] | None = None) -> It
     if fill is not None:
         with open_project(f"sqlite:///{path}", str(folder), notify=print) as project:
             fill(project)
-    with visiting(folder, home) as visitor:
+    with visiting(folder, home, lock_wait_s=lock_wait_s) as visitor:
         yield Pages(folder, f"sqlite:///{path}", visitor)
 
 

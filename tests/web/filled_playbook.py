@@ -1,4 +1,4 @@
-"""A playbook as ten weeks of work leave it: for what has to be seen, in a browser and in pictures."""
+"""A playbook after ten weeks of work, for browsers and pictures."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from playbook_db.store.queries import hook_queries
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
 DAYS, SESSIONS = 70, 48
-_FIRST = 0.4  # of the points are there from the beginning
+_FIRST = 0.4  # of the points exist from the beginning
 _REASONS = {
     "helpful": "It told where the fixture is; the test was green at the first try.",
     "harmful": "The session followed it and had to take the change back.",
@@ -60,8 +60,7 @@ _NAME_KEYS = {"ADD": "of", "UPDATE": "target_id", "DELETE": "target_id", "VOTE":
 
 
 def fill(project: Project, *, now: datetime | None = None) -> None:
-    """Let sessions of ten weeks up to *now* have made, shown, cited and voted on the points of the example; some of
-    them are pinned, reworded, merged or retired, and four changes are proposed."""
+    """Add the points of the example, and ten weeks of sessions with all kinds of changes, votes and proposals."""
     now = now or datetime.now(UTC)
     random = Random(16)
     points = list(playbook_file.decode(EXAMPLE.read_bytes(), source=EXAMPLE.name).playbook.points)
@@ -70,7 +69,7 @@ def fill(project: Project, *, now: datetime | None = None) -> None:
     known = round(len(points) * _FIRST)
     with project.store.write(project.key, now=begin) as book:
         _add(book, points[:known])
-        book.commit("import", "took in playbook.json")
+        book.commit("import", "imported playbook.json")
     for number in range(SESSIONS):
         time = begin + timedelta(days=DAYS * (number + 1) / (SESSIONS + 1), minutes=random.randrange(300))
         up_to = known + round((len(points) - known) * (number + 1) / SESSIONS)

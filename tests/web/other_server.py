@@ -1,4 +1,4 @@
-"""Another program's server on this machine, which must get nothing of the pages' secrets."""
+"""The server of another program on this machine."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,12 +8,9 @@ HOST = "127.0.0.1"
 
 
 class OtherServer:
-    """Another program's server on a port of its own: `asked` are the path, cookies and referrer of each request.
+    """Serves *page* at each path with a cookie; `asked` has the path, cookies and referrer of each request."""
 
-    It gives a cookie for all paths, as the pages did once.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, page: str = "<!doctype html><title>elsewhere</title>") -> None:
         self.asked: list[tuple[str, str, str]] = []
         asked = self.asked
 
@@ -26,7 +23,7 @@ class OtherServer:
                 self.send_header("set-cookie", "everywhere=1; Path=/; HttpOnly; SameSite=Strict")
                 self.send_header("content-type", "text/html")
                 self.end_headers()
-                self.wfile.write(b"<!doctype html><title>elsewhere</title>")
+                self.wfile.write(page.encode())
 
         self._server = ThreadingHTTPServer((HOST, 0), Handler)
         self.address = f"http://{HOST}:{self._server.server_port}"

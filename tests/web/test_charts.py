@@ -1,4 +1,4 @@
-"""The axis and the columns of a chart, and the SVG that is made of it."""
+"""The axis, bars and labels of a chart."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -13,16 +13,10 @@ from playbook_db.services.reading.statistics import Week
 from playbook_db.web.numbers import Chart, by_period
 from playbook_db.web.page_request import templates
 
-_HOSTILE = "</text><script>alert(1)</script> & 'quotes' \x1b[2J"
-
 
 def _drawn(chart: Chart) -> ElementTree.Element:
     text = templates().from_string("{% from 'charts.html' import drawn %}<svg>{{ drawn(chart) }}</svg>")
     return ElementTree.fromstring(text.render(chart=chart))  # noqa: S314 - our own
-
-
-def _numbers(rect: ElementTree.Element) -> tuple[float, ...]:
-    return tuple(float(rect.attrib[name]) for name in ("x", "y", "width", "height"))
 
 
 @given(st.one_of(st.integers(1, 10**9), st.floats(0.0001, 10**6)))
@@ -40,16 +34,13 @@ def test_axis_has_3_to_6_round_steps(largest: float) -> None:
 
 
 def test_bars_are_stacked() -> None:
-    chart = Chart("", ["a", "b"], [("x", 1, 3)])
+    rects = [rect.attrib for rect in _drawn(Chart("", ["a", "b"], [("x", 1, 3)])).iter("rect")]
 
-    bars = [
-        _numbers(rect) for rect in _drawn(chart).iter("rect") if rect.attrib["class"] in "ab" and "y" in rect.attrib
-    ]
-
-    assert bars[2:] == [(-20, -44.5, 40, 44.5), (-20, -178, 40, 133.5)]
+    sizes = [[float(rect[name]) for name in ("x", "y", "width", "height")] for rect in rects if rect["class"] in "ab"]
+    assert sizes[-2:] == [[-20, -44.5, 40, 44.5], [-20, -178, 40, 133.5]]
 
 
-@pytest.mark.parametrize("count", [1, 5, 6, 17, 60, 200])
+@pytest.mark.parametrize("count", [1, 6, 200])
 def test_axis_has_at_most_five_labels(count: int) -> None:
     chart = Chart("", ["points"], [(f"day-{number}", 1) for number in range(count)])
 
@@ -61,13 +52,6 @@ def test_axis_has_at_most_five_labels(count: int) -> None:
     assert 1 <= len(labelled) <= 5
     places = [float(re.findall(r"[\d.]+", group.attrib["transform"])[0]) for group in labelled]
     assert all(32 <= place <= 440 - 32 for place in places)  # half of a date
-
-
-def test_legend_needs_several_series() -> None:
-    several, one = Chart("", ["live", "retired"], [("x", 1, 2)]), Chart("", ["live"], [("x", 1)])
-
-    assert {"live", "retired"} <= {text.text for text in _drawn(several).iter("text")}
-    assert "live" not in {text.text for text in _drawn(one).iter("text")}
 
 
 @pytest.mark.parametrize(("weeks", "period", "count"), [(60, "week", 60), (61, "month", 15)])

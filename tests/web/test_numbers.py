@@ -1,13 +1,11 @@
 """The page of numbers: charts, and the tables beside them."""
 
 import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.reading import statistics
-from playbook_db.store.playbook.learning import Call
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, pages_in
 
@@ -55,15 +53,3 @@ def test_few_values_have_no_chart(tmp_path: Path) -> None:
     assert "1 helpful and 0 harmful votes since" in answer.body
     assert answer.body.count("A chart appears here once there are three values.") == 1
     assert [row[1:] for row in _table(answer, "Helpful and harmful by week")] == [["1", "0"]]
-
-
-def test_unknown_price_is_a_dash(tmp_path: Path) -> None:
-    def fill(project: Project) -> None:
-        for weeks, model, cost in ((0, "a-model-of-ours", None), (1, "claude-sonnet-4-5", 0.25)):
-            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(weeks=weeks)) as book:
-                book.add_call(Call("reflect", model, 1_200, 34, 0, cost, 900), session_id="one")
-
-    with pages_in(tmp_path, fill) as pages:
-        answer = pages.see("/numbers")
-
-    assert [row[1:] for row in _table(answer, "Cost by week")] == [["1", "1,234", "–"], ["1", "1,234", "$0.25"]]

@@ -235,21 +235,6 @@ def test_guard_is_created_and_removed(pages: Pages) -> None:
     assert not path.exists()
 
 
-def test_refused_guard_stays_in_the_form(pages: Pages) -> None:
-    name = pages.add("Not every call")
-
-    refused = _do(pages, name, "guard", pattern="Bash(*)", mode="deny")
-
-    assert refused.status == 409
-    assert "A guard's pattern names a tool and some of its calls" in alert(refused)
-    assert 'value="Bash(*)"' in refused.body
-    assert '<option value="deny" selected>' in refused.body
-    _do(pages, name, "retire", was="Not every call")
-    assert 'name="pattern"' not in pages.see(f"/points/{name}").body
-    assert _do(pages, name, "guard", pattern="Bash(x *)", mode="ask").status == 409
-    assert not (pages.folder / ".claude" / "settings.local.json").exists()
-
-
 def test_forgetting_asks_first_and_erases_all(pages: Pages) -> None:
     code, earlier = "xylophone-4711 is the door's code", "Words before xylophone-4711"
     name = pages.add(earlier)

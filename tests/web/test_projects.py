@@ -112,15 +112,6 @@ def test_unknown_project_gets_no_playbook(several: Projects, name: str) -> None:
     assert several.visitor.see("/projects").body.count("<tr>") == before
 
 
-def test_worktree_shows_its_repository(several: Projects) -> None:
-    linked = a_worktree(Path(several.folder("second")), several.place / "linked")
-    with visiting(linked, several.place / "home") as visitor:
-        page = visitor.see("/points")
-        assert sorted(listed(page)) == ["oth-001", "oth-002"]
-        (link,) = set(re.findall(r'href="(/points\?project=[^"&]*)"', page.body))
-        assert sorted(listed(visitor.see(link))) == ["oth-001", "oth-002"]
-
-
 def test_first_point_creates_the_playbook(several: Projects) -> None:
     """The key is the folder of another worktree."""
     linked = a_worktree(several.place / "new", several.place / "new linked")

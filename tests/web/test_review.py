@@ -138,21 +138,6 @@ def test_changed_point_is_not_overwritten(pages: Pages, proposals: Proposals) ->
     assert pages.texts()[name] == "worded by a session"
 
 
-def test_impossible_proposal_says_why(pages: Pages, proposals: Proposals) -> None:
-    gone = pages.add("soon gone")
-    pages.add("said already")
-    same = proposals.propose("ADD", text="Said  already.", section=SECTION)
-    late = proposals.propose("UPDATE", target_id=gone, text="too late")
-    with pages.opened() as project:
-        edit.retire(project, gone)
-
-    assert "there was nothing to do: the playbook says this already" in proposals.decide(same, "accept").body
-    refused = proposals.decide(late, "accept")
-    assert (refused.status, f"{late} still waits:" in refused.body) == (409, True)
-    assert f"{gone}</dd>" in refused.body
-    assert proposals.waiting() == [late]
-
-
 def test_personal_proposals_come_last(pages: Pages, proposals: Proposals) -> None:
     own = proposals.propose("ADD", is_users=True, text="for all projects", section="OTHERS")
     here = proposals.propose("ADD", text="for this project", section="OTHERS")
