@@ -34,14 +34,8 @@ def test_install_reports_its_changes(playbook: Playbook, home: Path, monkeypatch
 
     (backup,) = path.parent.glob("settings.json.before-playbook-*")
     assert (first.code, second.code, first.err) == (0, 0, "")
-    for told in (
-        str(path),
-        str(backup),
-        "SessionStart (inject)",
-        "SubagentStart (remind)",
-        "1,000,000 tokens a day",
-    ):
-        assert told in first.out
+    for part in (str(path), str(backup), "SessionStart (inject)", "1,000,000 tokens a day"):
+        assert part in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert 'add to ~/.zshrc: eval "$(_PLAYBOOK_COMPLETE=zsh_source playbook)"\n' in first.out
     assert install.interpreter() not in first.out
@@ -60,16 +54,6 @@ def test_uninstall_covers_all_scopes(playbook: Playbook, home: Path, folder: Pat
     assert result.out.count("the file was removed; it held nothing else") == 3
     assert f"what was learned stays in {home / '.claude' / 'playbook'}" in result.out
     assert not [*home.rglob("settings*"), *folder.rglob("settings*")]
-
-
-def test_uninstall_can_change_one_scope(playbook: Playbook, home: Path, folder: Path) -> None:
-    playbook("install")
-    playbook("install", "--scope", "project")
-
-    playbook("uninstall", "--scope", "user")
-
-    assert not (home / ".claude" / "settings.json").exists()
-    assert (folder / ".claude" / "settings.json").exists()
 
 
 def test_uninstall_passes_over_a_broken_file(playbook: Playbook, home: Path, folder: Path) -> None:
@@ -110,8 +94,7 @@ def test_purge_keeps_the_database(playbook: Playbook, data: Path, home: Path) ->
     assert (done.code, again.code) == (0, 0)
     assert f"{data / 'runtime-1-2'} (1 file, 5 bytes)\n" in done.err
     assert f"what was learned stays in {data}" in done.out
-    assert {path.name for path in data.iterdir()} >= {"playbook.db", "skipped"}
-    assert all(path.name.startswith("playbook.db") or path.name == "skipped" for path in data.iterdir())
+    assert {path.name for path in data.iterdir()} == {"playbook.db", "playbook.db.upgrade.lock", "skipped"}
     assert not (home / ".claude" / "settings.json").exists()
     assert "removed 0 " in again.out
     assert "use uv" in playbook("list").out
@@ -126,21 +109,17 @@ def test_purge_can_remove_the_database(playbook: Playbook, data: Path) -> None:
     assert not data.exists()
 
 
-@pytest.mark.parametrize(
-    ("url", "named"), [("", "in {}/other.db"), ("postgresql://ann:pw@/x?host=/none", "on the server of")]
-)
 def test_purge_keeps_databases_elsewhere(
-    playbook: Playbook, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, named: str
+    playbook: Playbook, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says where the database is, without its password."""
-    monkeypatch.setenv("PLAYBOOK_DB_URL", url or str(tmp_path / "other.db"))
-    (tmp_path / "other.db").touch()
+    other = tmp_path / "other.db"
+    monkeypatch.setenv("PLAYBOOK_DB_URL", str(other))
+    other.touch()
 
     done = playbook("uninstall", "--purge", "--database", "--yes")
 
-    assert (done.code, data.exists()) == (0, False)
-    assert f"what was learned stays {named.format(tmp_path)}" in done.out
-    assert "pw" not in done.out + done.err
+    assert (done.code, data.exists(), other.exists()) == (0, False, True)
+    assert f"what was learned stays in {other}" in done.out
 
 
 def test_purge_removes_settings_of_playbook(playbook: Playbook, data: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands that learn, and those that tell what was learnt: learn, bootstrap, jobs, sessions, why."""
+"""learn, bootstrap, jobs, sessions, why."""
 
 import json
 import os
@@ -113,24 +113,13 @@ def test_bootstrap_learns_oldest_first(
         model_at(api, monkeypatch)
         first = playbook("bootstrap", "--yes")
         second = playbook("bootstrap")
-        told = _asked_about(api, "the oldest", "the subagent", "the newest")
+        shown = _asked_about(api, "the oldest", "the subagent", "the newest")
 
     assert (first.code, first.out) == (0, f"learned from 3 transcripts, 720 tokens, for {folder}\n")
     assert "3 transcripts to learn from, at most about" in first.err
-    assert told == ["the oldest", "the subagent", "the newest"]
+    assert shown == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
     assert _helpful(folder) == 3
-
-
-def test_votes_need_a_shown_point(playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session's lessons count all the same."""
-    _session(sessions_folder / "s-1.jsonl", "mend the bug", minutes_old=60, cited="my nose")
-    with MessagesApi(*answers(reflection(("pat-001", "harmful")), curation(ADD))) as api:
-        model_at(api, monkeypatch)
-        assert playbook("bootstrap", "--yes").code == 0
-
-    points = {point["name"]: (point["helpful"], point["harmful"]) for point in playbook("list", "--json").json}
-    assert points == {"pat-001": (0, 0), "pref-001": (0, 0)}
 
 
 def test_bootstrap_stops_at_the_agreed_budget(
@@ -213,12 +202,12 @@ def test_bootstrap_continues_after_an_error(
         model_at(api, monkeypatch)
         first = playbook("bootstrap", "--yes")
         second = playbook("bootstrap", "--yes")
-        told = _asked_about(api, "session one", "session two", "session three")
+        shown = _asked_about(api, "session one", "session two", "session three")
 
     assert (first.code, second.code) == (1, 0)
     assert "no" in first.err
     assert second.out.startswith("learned from 2 transcripts")
-    assert told == ["session one", "session two", "session three"]
+    assert shown == ["session one", "session two", "session three"]
     assert len(curated) == 4
     assert _helpful(folder) == 3
 
@@ -239,10 +228,7 @@ def test_failed_jobs_can_be_retried(
 
     assert (failed["state"], failed["attempts"]) == ("failed", 1)
     assert "no such luck" in failed["error"]
-    assert (again.code, again.out) == (
-        0,
-        f"job {failed['id']} of {Path.cwd()} is queued; to run it now: playbook work\n",
-    )
+    assert again.out == f"job {failed['id']} of {Path.cwd()} is queued; to run it now: playbook work\n"
     assert (queued["state"], queued["attempts"], queued["error"]) == ("queued", 0, None)
     assert done["state"] == "done"
     assert _helpful(folder) == 1
@@ -267,11 +253,8 @@ def test_sessions_list_revisions_and_tokens(
         for name in ("s-1", "s-2"):
             playbook("learn", _session(tmp_path / f"{name}.jsonl", f"session {name}"))
 
-    told = playbook("sessions", "--json").json
-    assert [(s["session"], s["revisions"], s["calls"], s["tokens"]) for s in told] == [
-        ("s-2", 1, 2, 240),
-        ("s-1", 1, 3, 360),
-    ]
+    found = playbook("sessions", "--json").json
+    assert [(each["session"], each["calls"], each["tokens"]) for each in found] == [("s-2", 2, 240), ("s-1", 3, 360)]
     lines = playbook("sessions").out.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["s-2", "s-1"]
     assert lines[0].split("\t")[2:5] == ["1", "2", "240"]
@@ -281,11 +264,7 @@ def test_why_shows_the_history_of_a_point(
     playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update = {"type": "UPDATE", "target_id": "pat-001", "text": "run the fast tests first"}
-    merge = {
-        "type": "MERGE",
-        "source_ids": ["pat-001", "pat-002"],
-        "merged_text": "run the fast tests first, all in the end",
-    }
+    merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "run the fast tests first, then all"}
     with open_store(settings.database_url()) as store:
         edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
     voted = reflection(("pat-001", "helpful"), ("pat-002", "harmful"))
@@ -298,14 +277,9 @@ def test_why_shows_the_history_of_a_point(
         playbook("learn", _session(tmp_path / "s-2.jsonl", "and another"))
 
     life = playbook("why", "pat-001", "--json").json
-    told = {(event["kind"], event["text"], event["session"], event["successor"]) for event in life["events"]}
-    assert {
-        ("add", "run the tests first", None, None),
-        ("helpful", "pat-001 was helpful", "s-1", None),
-        ("edit", "run the fast tests first", "s-1", None),
-    } <= told
-    assert ("s-2", "pat-003") in {(session, successor) for _, _, session, successor in told}
-    assert [event["revision"] for event in life["events"]] == sorted(event["revision"] for event in life["events"])
+    assert [(event["kind"], event["session"], event["successor"]) for event in life["events"]] == [
+        ("add", None, None), ("edit", "s-1", None), ("helpful", "s-1", None), ("retire", "s-2", "pat-003"),
+    ]  # fmt: skip
     assert playbook("why", "pat-003", "--json").json["merged"] == ["pat-001", "pat-002"]
     shown = playbook("why", "pat-001").out
     assert re.search(r"helpful\tpat-001 was helpful .*mend the bug.*\tsession s-1", shown)
@@ -313,25 +287,3 @@ def test_why_shows_the_history_of_a_point(
     merged = r"Merged from pat-001, pat-002 on \d{4}-\d\d-\d\d by [^.]*session s-2\. Nothing has happened to it since\."
     assert re.match(merged, playbook("why", "pat-003").out)
     assert re.match(r"Added on .*\. Since then: 1 edit, 1 helpful vote, 1 retirement\.", shown)
-    assert re.search(r"harmful\tpat-002 was harmful .*mend the bug.*\tsession s-1", playbook("why", "pat-002").out)
-
-
-def test_uncounted_votes_are_on_record(
-    playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So is evidence that isn't in the transcript."""
-    with open_store(settings.database_url()) as store:
-        edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
-    made_up = {"type": "ADD", "text": "use pnpm", "section": "OTHERS", "evidence": ["the user said so in many words"]}
-    with MessagesApi(*answers(reflection(("pat-002", "harmful")), curation(made_up))) as api:
-        model_at(api, monkeypatch)
-        playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug"))
-
-    shown = playbook("show", "r3").out
-    (proposed,) = playbook("review", "--json").json
-
-    assert "a note: the session was neither shown pat-002 nor cited it, so it can't judge it" in shown
-    assert '"tag": "harmful"' in shown
-    assert playbook("show", "pat-002", "--json").json["harmful"] == 0
-    assert [(one["place"], one["trust"]) for one in proposed["evidence"]] == [("", "outside")]
-    assert "use pnpm" not in playbook("list").out

@@ -137,21 +137,6 @@ def test_older_hooks_are_found_by_their_script(settings_file: Path, folder: Path
     assert [found.commands for found in older_hooks.find(str(folder))] == [(shown,)]
 
 
-def test_project_settings_are_searched_too(playbook: Playbook, settings_file: Path, folder: Path) -> None:
-    settings_file.unlink()
-    made = folder / ".claude" / "hooks"
-    made.mkdir()
-    (made / "common.py").write_text("def load_playbook():\n")
-    command = 'python3 "$CLAUDE_PROJECT_DIR/.claude/hooks/session_end.py"'
-    own = folder / ".claude" / "settings.json"
-    own.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": command}]}]}}))
-
-    result = playbook("install", "--replace")
-
-    assert f"{own}: removed 1 hook of the older system" in result.out
-    assert json.loads(own.read_text()) == {}
-
-
 @pytest.mark.parametrize(
     "document",
     ["{", "\xff", '{"hooks": {"SessionEnd": [1, {"hooks": 2}, {"hooks": ["x", {"command": 3}]}]}}'],
@@ -173,9 +158,9 @@ def test_init_offers_to_learn_earlier_sessions(
     line = {"type": "user", "uuid": "1", "sessionId": "s", "cwd": str(folder), "message": message}
     (sessions / "s.jsonl").write_text(json.dumps(line) + "\n")
 
-    told = playbook("init")
-    assert "1 transcript to learn from, at most about " in told.err
-    assert "To learn from them: playbook bootstrap" in told.err
+    shown = playbook("init")
+    assert "1 transcript to learn from, at most about " in shown.err
+    assert "To learn from them: playbook bootstrap" in shown.err
 
     for module in ("setup", "learn"):
         monkeypatch.setattr(f"playbook_db.cli.{module}.is_interactive", lambda: True)

@@ -1,4 +1,4 @@
-"""A folder that looks like no project gets a playbook only where somebody wants one; what changes one says which."""
+"""A folder that isn't a project gets a playbook only if somebody wants one."""
 
 from pathlib import Path
 

@@ -92,7 +92,7 @@ def test_retired_points_are_listed_with_a_reason(playbook: Playbook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("show", "oth-003"), 1, "Did you mean oth-001"),
         (("vote", "oth-002", "helpful"), 1, "playbook restore oth-002"),
@@ -103,7 +103,7 @@ def test_retired_points_are_listed_with_a_reason(playbook: Playbook) -> None:
     ],
     ids=str,
 )
-def test_mistakes_change_nothing(playbook: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_mistakes_change_nothing(playbook: Playbook, arguments: tuple[str, ...], code: int, message: str) -> None:
     playbook("add", "use type hints")
     playbook("add", "use mypy")
     playbook("retire", "oth-002")
@@ -112,7 +112,7 @@ def test_mistakes_change_nothing(playbook: Playbook, arguments: tuple[str, ...],
     result = playbook(*arguments)
 
     assert (result.code, result.out) == (code, "")
-    assert told in result.err
+    assert message in result.err
     assert playbook("export").out == before
 
 
@@ -123,12 +123,8 @@ def test_empty_list_names_the_folder(playbook: Playbook, folder: Path) -> None:
     assert f"playbook: {folder} in {folder / 'plybook.db'} has no key points yet; to add one:" in misspelled
 
 
-@pytest.mark.parametrize("which", [(), ("--retired",)], ids=" ".join)
-def test_cut_list_counts_the_rest(three: Playbook, which: tuple[str, ...]) -> None:
-    if which:
-        three("retire", "pat-001", "mis-001", "oth-001")
-
-    short, whole, record = (three("list", *which, "-n", *more) for more in (["1"], ["3"], ["1", "--json"]))
+def test_cut_list_counts_the_rest(three: Playbook) -> None:
+    short, whole, record = (three("list", "-n", *more) for more in (["1"], ["3"], ["1", "--json"]))
 
     assert (len(short.out.splitlines()), len(record.json)) == (1, 1)
     assert short.err == "playbook: 2 more; to list all 3, leave out -n\n"
@@ -139,14 +135,11 @@ def test_database_comes_from_option_or_variable(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The option wins over the variable, the variable over the data folder."""
-    folder = tmp_path
-    monkeypatch.setenv("PLAYBOOK_DB_URL", f"sqlite:///{folder}/variable.db")
-
-    assert playbook("db", "path").out == f"{folder}/variable.db\n"
-    assert playbook("db", "path", "--db", f"{folder}/option.db").out == f"{folder}/option.db\n"
-    monkeypatch.delenv("PLAYBOOK_DB_URL")
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{folder}/claude")
-    assert playbook("db", "path").out == f"{folder}/claude/playbook/playbook.db\n"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path}/claude")
+    assert playbook("db", "path").out == f"{tmp_path}/claude/playbook/playbook.db\n"
+    monkeypatch.setenv("PLAYBOOK_DB_URL", f"sqlite:///{tmp_path}/variable.db")
+    assert playbook("db", "path").out == f"{tmp_path}/variable.db\n"
+    assert playbook("db", "path", "--db", f"{tmp_path}/option.db").out == f"{tmp_path}/option.db\n"
 
 
 @pytest.fixture
@@ -165,39 +158,34 @@ def three(playbook: Playbook, folder: Path) -> Playbook:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("options", "names"),
     [
-        (["RUFF", "mypy"], ["oth-001"]),
-        (["use", "--section", "mis"], ["mis-001"]),
-        (["--sort", "votes"], ["mis-001", "oth-001", "pat-001"]),
-        (["--sort", "age"], ["oth-001", "mis-001", "pat-001"]),
-        (["--sort", "used"], ["mis-001", "pat-001", "oth-001"]),
-        (["--sort", "votes", "-n", "1", "ruff"], ["oth-001"]),
-        (["nothing", "like", "it"], []),
+        ("RUFF mypy", "oth-001"),
+        ("use --section mis", "mis-001"),
+        ("--sort votes", "mis-001 oth-001 pat-001"),
+        ("--sort age", "oth-001 mis-001 pat-001"),
+        ("--sort used", "mis-001 pat-001 oth-001"),
+        ("--sort votes -n 1 ruff", "oth-001"),
+        ("nothing like it", ""),
     ],
-    ids=" ".join,
 )
-def test_list_filters_and_sorts(three: Playbook, folder: Path, arguments: list[str], names: list[str]) -> None:
+def test_list_filters_and_sorts(three: Playbook, folder: Path, options: str, names: str) -> None:
     with open_store(settings.database_url()) as store, store.write(Project.in_folder(store, str(folder)).key) as book:
         book.add_citations(["mis-001"], session_id="s-1")
 
-    result = three("list", *arguments)
+    result = three("list", *options.split())
 
-    assert [line.split("\t")[0] for line in result.out.splitlines()] == names
-    assert [point["name"] for point in three("list", *arguments, "--json").json] == names
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == names.split()
     assert names or "no matches" in result.err
 
 
-@pytest.mark.parametrize("command", [["vote", "{}", "helpful"], ["retire", "{}"]], ids=" ".join)
-def test_several_names_are_one_revision_or_none(three: Playbook, command: list[str]) -> None:
-    def of(*names: str) -> list[str]:
-        return [word for part in command for word in (names if part == "{}" else (part,))]
-
+@pytest.mark.parametrize("command", ["vote {} helpful", "retire {}"])
+def test_several_names_are_one_revision_or_none(three: Playbook, command: str) -> None:
     before = three("export").out
-    assert three(*of("pat-001", "mis-001", "nobody")).code == 1
+    assert three(*command.format("pat-001 mis-001 nobody").split()).code == 1
     assert three("export").out == before
 
-    done = three(*of("pat-001", "mis-001", "pat-001"), "--json").json
+    done = three(*command.format("pat-001 mis-001 pat-001").split(), "--json").json
 
     assert done["revision"] == 6
     assert [change["name"] for change in done["changes"]] == ["pat-001", "mis-001"]
@@ -255,9 +243,7 @@ def test_pinned_points_are_shown_first(playbook: Playbook) -> None:
 
     assert pinned.json == {"project": str(Path.cwd()), "names": ["pat-003", "pat-002"], "pinned": True}
     assert _shown_order(playbook) == ["pat-002", "pat-003", "pat-001"]
-    assert {point["name"]: point["pinned"] for point in playbook("list", "--json").json} == {
-        "pat-001": False, "pat-002": True, "pat-003": True,
-    }  # fmt: skip
+    assert [point["pinned"] for point in playbook("list", "--json").json] == [False, True, True]
     assert playbook("list").out.splitlines()[1] == "pat-002\t0\t0\tPATTERNS & APPROACHES\ttwo\tpinned"
     assert "; pinned)" in playbook("show", "pat-002").out
     assert playbook("unpin", "pat-002").out == "pat-002: no longer pinned\n"
@@ -277,15 +263,12 @@ def test_pinning_warns_of_harmful_votes(playbook: Playbook) -> None:
     pinned = playbook("pin", "pat-001")
 
     assert pinned.code == 0
-    assert pinned.err == (
-        "playbook: pat-001 has 3 harmful votes and 0 helpful ones: the next pruning retires it, pinned or not. "
-        "To see why it has them: playbook why pat-001\n"
-    )
+    assert "3 harmful votes and 0 helpful ones: the next pruning retires it, pinned or not." in pinned.err
     assert playbook("prune").out.startswith("retire    pat-001")
 
 
-def _grow_old(folder: Path) -> None:
-    """Add two points of 2025; the first has votes."""
+def test_list_shows_the_last_confirmation(playbook: Playbook, folder: Path) -> None:
+    """Sessions see it only for old points."""
     with open_store(settings.database_url()) as store:
         for day, (month, tag) in enumerate({1: None, 2: "helpful", 3: "harmful", 10: None}.items(), 1):
             with store.write(str(folder), now=datetime(2025, month, day, tzinfo=UTC)) as book:
@@ -294,21 +277,11 @@ def _grow_old(folder: Path) -> None:
                 votes = cast_votes(book.draft, [Vote("oth-001", tag)]) if tag else ()
                 book.commit("edit", "made up", votes=votes)
 
-
-def test_list_shows_the_last_confirmation(playbook: Playbook, folder: Path) -> None:
-    """Sessions see it only for old points."""
-    _grow_old(folder)
-
     old, new = playbook("list", "--json").json
 
-    assert (old["created_at"], old["confirmed_at"]) == (
-        "2025-01-01T00:00:00.000000+00:00", "2025-02-02T00:00:00.000000+00:00",
-    )  # fmt: skip
+    assert (old["created_at"][:10], old["confirmed_at"][:10]) == ("2025-01-01", "2025-02-02")
     assert new["created_at"] == new["confirmed_at"] == "2025-10-04T00:00:00.000000+00:00"
-    assert playbook("show", "oth-001", "--json").json["confirmed_at"] == old["confirmed_at"]
     assert "; last found right 2025-02-" in playbook("show", "oth-001").out
     rendered = playbook("render").out
     assert "\n[oth-001] helpful=1 harmful=1 :: text 1 (last confirmed 2025-02; verify first)\n" in rendered
     assert "\n[oth-002] helpful=0 harmful=0 :: text 10\n" in rendered
-    for others in (("at", "4", "--render"), ("export",), ("list",)):
-        assert "verify first" not in playbook(*others).out

@@ -27,10 +27,7 @@ def test_projects_are_listed_by_folder(playbook: Playbook, folder: Path, tmp_pat
     listed = playbook("project", "list", "--json").json
 
     assert [entry["project"] for entry in listed] == [str(tmp_path / "another"), str(folder)]
-    assert [(e["points"], e["revisions"], e["ignored"], e["folder_exists"]) for e in listed] == [
-        (1, 1, True, False),
-        (2, 2, False, True),
-    ]
+    assert [(e["points"], e["ignored"], e["folder_exists"]) for e in listed] == [(1, True, False), (2, False, True)]
     assert listed[0].keys() == {
         "project", "points", "revisions", "last_revision_at", "mirror", "ignored", "folder_exists"
     }  # fmt: skip
@@ -94,12 +91,7 @@ def test_moved_folder_keeps_its_playbook(
     assert playbook("--project", str(new), "list").out.startswith("oth-001\t")
     assert [entry["project"] for entry in playbook("project", "list", "--json").json] == [str(new)]
     assert client.rows("SELECT path FROM mirrors") == [(str(new / ".claude" / "playbook.json"),)]
-    (new / ".claude" / "playbook.json").write_text(
-        (new / ".claude" / "playbook.json").read_text().replace("use uv", "use uv always")
-    )
-    assert "use uv always" in playbook("--project", str(new), "list").out
-    told = client.inject(CLAUDE_PROJECT_DIR=str(new), cwd=new)
-    assert b"use uv always" in told.out
+    assert b"use uv" in client.inject(CLAUDE_PROJECT_DIR=str(new), cwd=new).out
 
 
 @pytest.mark.parametrize("is_the_same", [True, False])
@@ -117,28 +109,6 @@ def test_move_imports_no_foreign_mirror(playbook: Playbook, folder: Path, tmp_pa
 
     assert listed.out == "oth-001\t0\t0\tOTHERS\tuse uv\n"
     assert ("to look at it and decide: playbook init" in listed.err) == (not is_the_same)
-
-
-@pytest.mark.slow
-def test_move_joins_what_new_sessions_left(playbook: Playbook, folder: Path, client: Client) -> None:
-    playbook("add", "use uv")
-    client.enqueue()
-    new = folder.rename(folder.with_name("moved"))
-    moved = {"CLAUDE_PROJECT_DIR": str(new), "cwd": new}
-    client.enqueue(client.end(), **moved)  # waits on the old side too: the same transcript
-    client.enqueue(client.end(transcript_path="/t/new.jsonl"), **moved)
-
-    done = playbook("project", "move", str(folder), str(new))
-
-    assert (done.code, done.err) == (0, "")
-    assert [listed["project"] for listed in playbook("project", "list", "--json").json] == [str(new)]
-    assert client.rows("SELECT key, live_points FROM playbooks LEFT JOIN heads ON playbook_id = id ORDER BY id") == [
-        (str(new), 1), (f"{new} (joined: 2)", None),
-    ]  # fmt: skip
-    jobs = playbook("--project", str(new), "jobs", "--json").json
-    assert sorted(job["transcript"] for job in jobs) == sorted([str(client.transcript), "/t/new.jsonl"])
-    assert len({job["id"] for job in jobs}) == 2
-    assert client.rows("PRAGMA foreign_key_check") == []
 
 
 @pytest.mark.parametrize(

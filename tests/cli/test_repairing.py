@@ -1,8 +1,6 @@
 """db repair, as a script sees it."""
 
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,22 +18,6 @@ def _damage(playbook: Playbook) -> Path:
     path = Path(playbook("db", "path").out.strip())
     path.write_bytes(bytes(_PAGE) + path.read_bytes()[_PAGE:])
     return path
-
-
-def test_full_text_index_is_rebuilt(playbook: Playbook) -> None:
-    """A dry run changes nothing."""
-    playbook("add", "use type hints")
-    with closing(sqlite3.connect(playbook("db", "path").out.strip())) as connection:
-        connection.execute("DELETE FROM point_search_data WHERE id > 10")
-        connection.commit()
-
-    planned, check, repaired = playbook("db", "repair", "--dry-run"), playbook("db", "check"), playbook("db", "repair")
-
-    assert planned.out.endswith("rebuilt the full-text index; everything else is well\ndry run: nothing was changed\n")
-    assert check.code == 1
-    assert repaired.out.endswith("rebuilt the full-text index; everything else is well\n")
-    assert playbook("db", "repair").out.endswith("all is well, nothing to repair\n")
-    assert playbook("search", "hints").out.startswith("oth-001\t")
 
 
 def test_damaged_database_is_repaired_from_backup(playbook: Playbook) -> None:
@@ -74,19 +56,6 @@ def test_damaged_file_is_kept(playbook: Playbook) -> None:
     assert record["corrected"] == []
     assert Path(record["damaged_file"]).read_bytes() == damaged
     assert playbook("db", "repair", "--json").json["damaged"] is False
-
-
-def test_repair_dry_run_changes_nothing(playbook: Playbook) -> None:
-    path = _damage(playbook)
-    damaged = path.read_bytes()
-
-    result = playbook("db", "repair", "--dry-run")
-
-    assert result.code == 0
-    assert "kept 2 live points" in result.out
-    assert result.out.endswith("dry run: nothing was changed\n")
-    assert path.read_bytes() == damaged
-    assert playbook("db", "check").code == 1
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["no file", "a file of nothing"])

@@ -1,4 +1,4 @@
-"""review: what learning proposes, looked at and decided by a person."""
+"""review: a person decides what learning proposes."""
 
 import os
 import pty
@@ -69,17 +69,10 @@ def test_proposals_are_listed_and_change_nothing(five: Propose, playbook: Playbo
     assert len(_texts(playbook)) == 3
     assert "uv" not in playbook("render").out + playbook("export").out + playbook("log").out
     assert [record["kind"] for record in records] == ["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
-    assert records[1]["targets"] == ["pat-001"]
-    assert records[1]["points"][0]["text"] == "Use pip"
-    assert records[1]["evidence"] == [
-        {"quote": "always use uv", "place": "WebFetch https://a.example", "trust": "outside"}
-    ]
+    assert (records[1]["targets"], records[1]["points"][0]["text"]) == (["pat-001"], "Use pip")
+    assert records[1]["evidence"] == [{"quote": PAGE.quote, "place": PAGE.place, "trust": "outside"}]
     assert listed.out == playbook("review").out
-    assert listed.out.splitlines()[0].split("\t") == [
-        "p1", "ADD to MISTAKES TO AVOID", "from outside", "1", "Never force-push",
-    ]  # fmt: skip
-    assert listed.out.splitlines()[4].split("\t")[1] == "VOTE pat-001 harmful"
-    assert playbook("list", "--proposed", "--json").json == records
+    assert listed.out.splitlines()[0] == "p1\tADD to MISTAKES TO AVOID\tfrom outside\t1\tNever force-push"
     assert len(playbook("list", "--proposed", "-n", "2", "--json").json) == 2
 
 
@@ -90,8 +83,7 @@ def test_accepted_proposals_are_one_revision(five: Propose, playbook: Playbook) 
     (revision, *_) = playbook("log", "--json").json
     assert (done.code, done.json["accepted"], done.json["rejected"]) == (0, [1, 2, 3, 5], [4])
     assert done.json["revision"] == revision["revision"] == 4
-    assert revision["source"] == "edit"
-    assert revision["message"] == "accepted proposals 1, 2, 3, 5"
+    assert (revision["source"], revision["message"]) == ("edit", "accepted proposals 1, 2, 3, 5")
     assert (revision["actor"], revision["session"]) == ("ann@laptop", "s1")
     assert _texts(playbook) == {
         "pat-001": "Use uv", "pat-004": "Write the tests first", "mis-001": "Never force-push",
@@ -120,21 +112,17 @@ def test_outdated_proposals_say_why(five: Propose, playbook: Playbook) -> None:
     assert playbook("list", "--proposed").err == "playbook: no proposals\n"
 
 
-@pytest.mark.nightly(after=2)
 @pytest.mark.parametrize(
-    ("words", "code", "why"),
+    ("options", "code", "why"),
     [
-        (["--accept", "p9"], 1, "No proposal 'p9' waits"),
-        (["--accept", "pat-001"], 1, "pat-001 may mean p2 or p4 or p5"),
-        (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
-        (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
-        (["--accept"], 2, "requires an argument"),
-        (["1"], 2, "unexpected extra argument"),
+        ("--accept pat-001", 1, "pat-001 may mean p2 or p4 or p5"),
+        ("--reject 1 nothing", 1, "No proposal 'nothing' waits"),
+        ("--accept 1 --reject p1", 2, "can't be both"),
+        ("1", 2, "unexpected extra argument"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_unclear_words_decide_nothing(five: Propose, playbook: Playbook, words: list[str], code: int, why: str) -> None:
-    done = playbook("review", *words)
+def test_unclear_options_decide_nothing(five: Propose, playbook: Playbook, options: str, code: int, why: str) -> None:
+    done = playbook("review", *options.split())
 
     assert (done.code, why in done.err) == (code, True)
     assert len(_waiting(playbook)) == 5
@@ -161,13 +149,10 @@ def test_proposals_show_hostile_text_harmless(propose: Propose, playbook: Playbo
     assert len(playbook("review").out.splitlines()) == 1
 
 
-# One by one.
-
-
-def _on_terminal(keys: str, *arguments: str) -> tuple[int, str]:
+def _on_terminal(keys: str) -> tuple[int, str]:
     """What `playbook review` shows on a terminal where *keys* are typed, and its exit code."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "playbook_db", "review", *arguments]
+    command = [sys.executable, "-m", "playbook_db", "review"]
     environment = {**os.environ, "TERM": "dumb"}
     with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
         os.close(follower)
@@ -200,25 +185,17 @@ def test_interrupted_review_decides_nothing(five: Propose, playbook: Playbook) -
 
     assert code == 130
     assert len(_waiting(playbook)) == 5
-    assert _on_terminal("q\n")[0] == 0
-    assert len(_waiting(playbook)) == 5
 
 
-@pytest.fixture
-def for_all_projects(propose: Propose) -> None:
-    """A proposal for the user's own playbook, and one for the project."""
+def test_personal_proposals_are_reviewed_anywhere(propose: Propose, playbook: Playbook) -> None:
     propose("ADD", text="Never force-push", section="MISTAKES TO AVOID")
     wish = {"text": "Answer in English", "section": "USER PREFERENCES"}
     with open_store(settings.database_url()) as store, store.write(Project.of_user(store).key) as book:
         assert book.add_proposal(wish, "ADD", (), "user", "s1")
 
-
-def test_personal_proposals_are_reviewed_anywhere(for_all_projects: None, playbook: Playbook) -> None:
     assert _waiting(playbook) == ["p1", "up1"]
-    assert [record["for_all_projects"] for record in playbook("list", "--proposed", "--json").json] == [False, True]
     lines = playbook("review").out.splitlines()
     assert ["for all your projects" in line for line in lines] == [False, True]
-    assert _waiting_in_own(playbook) == ["up1"]
     assert playbook("status", "--json").json["proposals"] == 2
     assert playbook("status", "--user", "--json").json["proposals"] == 1
 
@@ -229,8 +206,3 @@ def test_personal_proposals_are_reviewed_anywhere(for_all_projects: None, playbo
     assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["Answer in English"]
     assert "Answer in English" not in playbook("list").out
     assert _waiting(playbook) == []
-
-
-def _waiting_in_own(playbook: Playbook) -> list[str]:
-    names: list[str] = [record["name"] for record in playbook("review", "--user", "--json").json]
-    return names

@@ -13,7 +13,7 @@ from tests.cli.conftest import Playbook
 _HOSTILE = "\x1b[2Jbeware </text><script>alert(1)</script> &amp; 'quotes'"
 
 
-def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_days_ago: int = 9) -> None:
+def _live_a_little(playbook: Playbook, home: Path, folder: Path) -> None:
     """Three points, votes, 1,234 sessions that saw them, and two paid calls."""
     for text in ("one", "two", _HOSTILE):
         playbook("add", text, "--section", "pat")
@@ -33,16 +33,16 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
             for row in (("s-1", 3, 1, 0), ("s-2", 3, 1, 4)):  # the session, the point, followed, ignored
                 run("INSERT INTO trials VALUES (?, ?, ?, 0, ?, ?, 0, ?)", (number, *row, timestamp(now)))
             call = "INSERT INTO model_calls VALUES (?, ?, 'reflect', 's-1', 'm', 1000000, 234567, 0, ?, 5, ?, 0)"
-            for made, (days, cost) in enumerate(((first_call_days_ago, 1234.5), (0, 0.25)), 1):
+            for made, (days, cost) in enumerate(((9, 1234.5), (0, 0.25)), 1):
                 run(call, (number, made, cost, timestamp(now - timedelta(days=days))))
 
 
 def test_json_has_documented_keys(playbook: Playbook, home: Path, folder: Path) -> None:
     _live_a_little(playbook, home, folder)
 
-    told = playbook("stats", "--json").json
+    found = playbook("stats", "--json").json
 
-    assert {key: list(value) for key, value in told.items() if isinstance(value, dict)} == {
+    assert {key: list(value) for key, value in found.items() if isinstance(value, dict)} == {
         "points": ["live", "retired", "sections", "age"],
         "use": [
             "shown_since", "cited_since", "sessions_shown", "sessions_citing", "points_shown", "points_cited", "shown",
@@ -57,30 +57,15 @@ def test_json_has_documented_keys(playbook: Playbook, home: Path, folder: Path) 
         "revisions": ["all", "by_source"],
         "file": ["size_bytes", "tables", "backups"],
     }  # fmt: skip
-    assert list(told) == [
-        "project",
-        "time",
-        "points",
-        "use",
-        "votes",
-        "learning",
-        "weeks",
-        "revisions",
-        "members",
-        "file",
-    ]
-    assert told["project"] == str(folder)
-    assert told["points"]["age"] == {"last_7_days": 2, "last_30_days": 2, "last_90_days": 2, "older": 0}
-    assert told["points"]["sections"][0] == {"section": "PATTERNS & APPROACHES", "live": 2, "retired": 1}
-    assert (told["use"]["shown"], told["use"]["cited_share"]) == (3702, 1 / 3702)
-    assert told["use"]["most"][0] == {
-        "name": "pat-003", "text": _HOSTILE, "shown": 1234, "cited": 1, "helpful": 0, "harmful": 0,
-    }  # fmt: skip
-    assert told["votes"] == {"helpful": 2, "harmful": 1, "neutral": 1, "unmatched": 0}
-    assert told["learning"]["cost_usd_per_helpful_point"] == 1234.75
-    assert list(told["weeks"][-1]) == ["monday", "helpful", "harmful", "neutral", "calls", "tokens", "cost_usd"]
-    assert told["revisions"] == {"all": 8, "by_source": {"edit": 8}}
-    assert list(told["file"]["tables"][0]) == ["name", "rows", "size_bytes"]
+    assert {*found} == {
+        *["project", "time", "points", "use", "votes", "learning", "weeks", "revisions", "members", "file"]
+    }
+    assert found["project"] == str(folder)
+    assert found["points"]["age"] == {"last_7_days": 2, "last_30_days": 2, "last_90_days": 2, "older": 0}
+    assert found["points"]["sections"][0] == {"section": "PATTERNS & APPROACHES", "live": 2, "retired": 1}
+    assert list(found["use"]["most"][0]) == ["name", "text", "shown", "cited", "helpful", "harmful"]
+    assert list(found["weeks"][-1]) == ["monday", "helpful", "harmful", "neutral", "calls", "tokens", "cost_usd"]
+    assert list(found["file"]["tables"][0]) == ["name", "rows", "size_bytes"]
 
 
 def test_text_is_short_and_harmless(playbook: Playbook, home: Path, folder: Path) -> None:
@@ -91,7 +76,7 @@ def test_text_is_short_and_harmless(playbook: Playbook, home: Path, folder: Path
     assert len(out.splitlines()) < 45
     assert max(map(len, out.splitlines())) <= 120
     assert "\x1b" not in out
-    for told in (
+    for found in (
         "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "voted on      0  0.0%  by a session that was",
         "followed      2  0.1%  by what a session did", "ignored       1  0.0%  something that the point warns of",
         "shown     3,702        times: 3 live or retired points in 1,234 sess",
@@ -99,17 +84,17 @@ def test_text_is_short_and_harmless(playbook: Playbook, home: Path, folder: Path
         "$1,234.75 for each point that helps more than it harms (1)", "age        under 7 days: 2\n",
         "1 point in 1 session, since",
     ):  # fmt: skip
-        assert told in out
+        assert found in out
     assert re.search(r"^file +[\d.,]+ [KM]iB for all projects$", out, re.MULTILINE)
 
 
-def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> None:
-    """Show pat-001 with a prompt to many sessions, after a start that left it out."""
+def _show_by_prompt(home: Path, folder: Path, sessions: range, cited: int = 0) -> None:
+    """Show pat-001 with a prompt to *sessions*, after a start that left it out."""
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
         number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
         run, now = connection.exec_driver_sql, timestamp(datetime.now(UTC))
         shown = "INSERT INTO showings VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?, NULL)"
-        for session in range(sessions):
+        for session in sessions:
             run(shown, (number, f"p-{session}", 1, "startup", "[3]", now, "SessionStart"))
             run(shown, (number, f"p-{session}", 2, "", "[1,3]", now, "UserPromptSubmit"))
         for session in range(cited):
@@ -121,32 +106,20 @@ def test_prompts_and_starts_are_compared(playbook: Playbook, home: Path, folder:
     _live_a_little(playbook, home, folder)
     assert "by prompt" not in playbook("stats").out
 
-    _show_by_prompt(home, folder, 19, cited=5)
+    _show_by_prompt(home, folder, range(19), cited=5)
 
     few = playbook("stats").out
     assert re.search(r"at the start +3,721 times +cited 1 \(0.0%\) +helpful 0 \(0.0%\) +harmful 0 \(0.0%\)\n", few)
     assert re.search("by prompt +19 times +cited 5 +helpful 0 +harmful 0 +too few to compare: 20 are needed\n", few)
     record = playbook("why", "pat-001", "--json").json["by_event"]
-    assert record == [
-        {
-            "event": event, "shown": shown, "cited": cited, "voted": 0, "helpful": 0, "harmful": 0,
-            "cited_share": share, "voted_share": share, "helpful_share": share,
-            "harmful_share": share,
-        }
-        for event, shown, cited, share in (("SessionStart", 1234, 0, 0.0), ("UserPromptSubmit", 19, 5, None))
-    ]  # fmt: skip
-    assert [each["event"] for each in playbook("stats", "--json").json["use"]["by_event"]] == [
-        "SessionStart", "UserPromptSubmit",
+    assert [(each["event"], each["shown"], each["cited"], each["cited_share"]) for each in record] == [
+        ("SessionStart", 1234, 0, 0.0), ("UserPromptSubmit", 19, 5, None),
     ]  # fmt: skip
 
-    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
-        shown = "INSERT INTO showings VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit', NULL)"
-        connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
-    told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
-    assert re.search(rf"by prompt +20 times +{told}", playbook("stats").out)
-    assert re.search(
-        rf"^20 sessions got it by prompt\. These sessions: {told}", playbook("why", "pat-001").out, re.MULTILINE
-    )
+    _show_by_prompt(home, folder, range(19, 20))
+    rates = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
+    assert re.search(rf"by prompt +20 times +{rates}", playbook("stats").out)
+    assert re.search(rf"\n20 sessions got it by prompt\. These sessions: {rates}", playbook("why", "pat-001").out)
 
 
 def test_empty_playbook_has_statistics(playbook: Playbook) -> None:

@@ -1,6 +1,5 @@
-"""`playbook status`: where the playbook stands, for a person, a program and a status line."""
+"""`playbook status`, as text, as JSON and as a short line."""
 
-import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -59,29 +58,16 @@ def test_empty_project_has_a_status(playbook: Playbook, folder: Path) -> None:
     assert playbook("status", "--short").out == "playbook: 0 points\n"
 
 
-@pytest.mark.parametrize(
-    ("model", "prices", "dollars"),
-    [
-        ("claude-opus-5", "", " (at most about $6.25 with claude-opus-5)"),
-        ("some-model", "", ""),
-        ("some-model", "10,20", " (at most about $11.00 with some-model)"),
-        ("some-model", "cheap", ""),
-    ],
-)
-def test_daily_limit_is_also_in_dollars(
-    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, model: str, prices: str, dollars: str
-) -> None:
+@pytest.mark.parametrize("prices", ["", "10,20"])
+def test_daily_limit_is_also_in_dollars(playbook: Playbook, monkeypatch: pytest.MonkeyPatch, prices: str) -> None:
     """If the price of the model is known."""
-    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
+    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", "some-model")
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
 
-    limit = f"; reaching the limit costs {dollars.strip(' ()')}, {SESSIONS}" if dollars else ""
-    assert (
-        f"used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one{limit}\n" in playbook("status").out
-    )
-    assert f"learning may use 1,000,000 tokens a day{dollars}; " in playbook("install").out
-    note = f"\t{dollars.strip(' ()')}" if dollars else ""
-    assert f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault{note}\n" in playbook("config").out
+    dollars = "at most about $11.00 with some-model"
+    assert (f"; reaching the limit costs {dollars}, {SESSIONS}\n" in playbook("status").out) == bool(prices)
+    assert (f"learning may use 1,000,000 tokens a day ({dollars}); " in playbook("install").out) == bool(prices)
+    assert (f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault\t{dollars}\n" in playbook("config").out) == bool(prices)
 
 
 def test_status_shows_todays_learning_and_cost(playbook: Playbook, folder: Path, home: Path) -> None:
@@ -93,13 +79,13 @@ def test_status_shows_todays_learning_and_cost(playbook: Playbook, folder: Path,
     _call(str(home))
 
     playbook("mirror", "on")
-    told, short = playbook("status"), playbook("status", "--short")
+    shown, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
-    assert "points         3; a session gets 3; at revision 2\n" in told.out
-    assert ", 2 added: playbook session 5f1c2e1a\n" in told.out
-    assert "mirror         .claude/playbook.json is kept up to date\n" in told.out
-    assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in told.out
+    assert "points         3; a session gets 3; at revision 2\n" in shown.out
+    assert ", 2 added: playbook session 5f1c2e1a\n" in shown.out
+    assert "mirror         .claude/playbook.json is kept up to date\n" in shown.out
+    assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in shown.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
     assert record["learned"]["session"] == "5f1c2e1a"
@@ -113,8 +99,8 @@ def test_bootstrap_is_counted_separately(playbook: Playbook, folder: Path) -> No
     _call(str(folder))
     _call(str(folder), agreed=1)
 
-    told = playbook("status").out
-    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, for $1.00 in all" in told
+    shown = playbook("status").out
+    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, for $1.00 in all" in shown
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 
@@ -131,11 +117,11 @@ def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
             f"VALUES (1, {number + 1}, 'learn', '{number}', '{state}', {error}, '2026', '2999')"
         )
 
-    told, short = playbook("status").out, playbook("status", "--short").out
+    shown, short = playbook("status").out, playbook("status", "--short").out
 
-    assert "queue          2 sessions waiting, 1 failed\n" in told
-    assert told.count("waits          no model\n") == 1
-    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
+    assert "queue          2 sessions waiting, 1 failed\n" in shown
+    assert shown.count("waits          no model\n") == 1
+    assert f"waits          {folder}/.claude/playbook.json is not in use yet." in shown
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
@@ -162,11 +148,3 @@ def test_ignored_project_says_so(playbook: Playbook) -> None:
     assert "playbook project ignore --off" in playbook("status").out
     assert playbook("status", "--json").json["shown"] == 0
     assert playbook("status", "--short").out == "playbook: ignored here\n"
-
-
-def test_folder_names_are_shown_harmless(playbook: Playbook, tmp_path: Path) -> None:
-    odd = tmp_path / "a\x1b[2J"
-    odd.mkdir()
-
-    assert "\x1b" not in playbook("--project", str(odd), "status").out
-    assert json.loads(playbook("--project", str(odd), "status", "--json").out)["project"].endswith("a\x1b[2J")

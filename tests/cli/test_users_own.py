@@ -45,19 +45,11 @@ def test_user_excludes_project(playbook: Playbook, tmp_path: Path) -> None:
     assert "Leave out --project" in refused.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        *(["init"], ["mirror", "on"], ["team", "status"], ["project", "list"], ["project", "ignore"], ["install"]),
-        *(["doctor"], ["jobs"], ["jobs", "drop", "1"], ["bootstrap"], ["config"], ["db", "path"], ["backup"]),
-    ],
-)
-def test_project_commands_refuse_user(playbook: Playbook, arguments: list[str]) -> None:
-    for refused in (playbook("--user", *arguments), playbook(*arguments, "--user")):
-        assert refused.code == 2
+@pytest.mark.parametrize("command", ["init", "mirror on", "jobs drop 1", "bootstrap", "backup"])
+def test_project_commands_refuse_user(playbook: Playbook, command: str) -> None:
+    for refused in (playbook("--user", *command.split()), playbook(*command.split(), "--user")):
+        assert (refused.code, refused.out) == (2, "")
         assert "--user" in refused.err
-        assert refused.out == ""
-    assert playbook("list", "--user", "--json").json == []
 
 
 def test_render_shows_both_playbooks(playbook: Playbook) -> None:
@@ -83,6 +75,3 @@ def test_status_counts_personal_points(playbook: Playbook) -> None:
     status = playbook("status", "--json").json
     assert (status["points"], status["shown"], status["user_points"], status["user_shown"]) == (0, 0, 1, 1)
     assert "1 point; a session gets 1: playbook list --user" in playbook("status").out
-    status = playbook("status", "--user", "--json").json
-    assert (status["points"], status["shown"], status["user_points"]) == (1, 1, 1)
-    assert status["project"] == "user"

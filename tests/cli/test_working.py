@@ -26,14 +26,9 @@ def client(folder: Path, home: Path) -> Client:
 def test_work_does_waiting_jobs(playbook: Playbook, folder: Path) -> None:
     spool.keep({"project": str(folder), "transcript_path": "/t/s.jsonl"})
 
-    assert (
-        playbook("work").out
-        == "1 job read from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors updated\n"
-    )
-    assert (
-        playbook("work").out
-        == "0 jobs read from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors updated\n"
-    )
+    said = "{} read from the spool, 0 sessions found; {} learned from, 0 put off, 0 failed; 0 mirrors updated\n"
+    assert playbook("work").out == said.format("1 job", 1)
+    assert playbook("work").out == said.format("0 jobs", 0)
 
 
 def test_work_leaves_a_running_worker_alone(playbook: Playbook, client: Client) -> None:
@@ -75,19 +70,10 @@ def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Pat
 
     assert first.pop("created_at").endswith("+00:00")
     assert first == {
-        "id": 1,
-        "project": str(folder),
-        "kind": "learn",
-        "session": SESSION,
-        "transcript": str(client.transcript),
-        "agent": None,
-        "reason": "SessionEnd:prompt_input_exit",
-        "state": "queued",
-        "attempts": 0,
-        "error": None,
-        "next_try": None,
-        "finished_at": None,
-    }
+        "id": 1, "project": str(folder), "kind": "learn", "session": SESSION, "transcript": str(client.transcript),
+        "agent": None, "reason": "SessionEnd:prompt_input_exit", "state": "queued", "attempts": 0, "error": None,
+        "next_try": None, "finished_at": None,
+    }  # fmt: skip
     assert [second[name] for name in ("id", "state", "attempts", "error")] == [2, "failed", 3, "no answer"]
     assert second["agent"] == "a48f56874e781b2f1"
 
@@ -98,7 +84,6 @@ def test_jobs_of_all_projects_can_be_listed(playbook: Playbook, client: Client) 
     client.enqueue(CLAUDE_PROJECT_DIR=str(client.home / "other"))
 
     assert playbook("jobs").out == ""
-    assert playbook("jobs", "--json").json == []
     assert playbook("jobs", "--all").out.startswith(f"{client.home / 'other'}\t1\tqueued\t")
     assert [job["project"] for job in playbook("jobs", "--all", "--json").json] == [str(client.home / "other")]
 
@@ -111,19 +96,9 @@ def test_waiting_job_has_its_reason_and_next_try(playbook: Playbook, client: Cli
         assert job is not None
         queue.put_off(store, job, "the key was refused.", until="2026-03-01T14:30:00.000000+00:00")
 
-    told = playbook("jobs").out
-
-    assert (
-        f"waits: the key was refused. (next try: {local('2026-03-01T14:30:00+00:00')}, or now with: playbook work)"
-        in told
-    )
+    time = local("2026-03-01T14:30:00+00:00")
+    assert f"waits: the key was refused. (next try: {time}, or now with: playbook work)" in playbook("jobs").out
     assert playbook("jobs", "--json").json[0]["next_try"] == "2026-03-01T14:30:00.000000+00:00"
-    with open_store(settings.database_url()) as store:
-        queue.retry(store, job.key, job.id)
-        job = queue.claim(store)
-        assert job is not None
-        queue.put_off(store, job, "PLAYBOOK_DAILY_TOKENS allows 1.", until="2026-03-01T14:30:00.000000+00:00")
-    assert "or now" not in playbook("jobs").out  # it would be put off again
 
 
 @pytest.mark.slow
@@ -137,9 +112,4 @@ def test_jobs_can_be_retried(playbook: Playbook, client: Client) -> None:
     assert playbook("jobs", "retry", "--all").out == "no job failed or waits\n"
     client.change(fail)
     assert playbook("jobs", "retry", "--all").out == "2 jobs are queued; to run them now: playbook work\n"
-    assert [(job["state"], job["attempts"], job["error"]) for job in playbook("jobs", "--json").json] == [
-        ("queued", 0, None),
-        ("queued", 0, None),
-    ]
     assert playbook("jobs", "retry").code == 2
-    assert playbook("jobs", "retry", "--all", "1").code == 2
