@@ -258,12 +258,3 @@ def test_git_keeps_both_sides_of_a_conflict(playbook: Playbook, repository: Path
     _git(repository, "merge", "--abort")
     assert "CONFLICT (modify/delete)" in _git(repository, "merge", "deleted", fails=True)
     assert (repository / FILE).read_bytes() == OURS
-    _git(repository, "merge", "--abort")
-
-    _git(repository, "checkout", "-q", "--orphan", "another")
-    _git(repository, "commit", "-qm", "without a beginning")
-    (repository / FILE).write_bytes(_content(an_entry("oth-001", "one", 5), an_entry("oth-002", "two")))
-    _git(repository, "commit", "-qam", "more")
-    _git(repository, "merge", "-q", "--no-edit", "--allow-unrelated-histories", "ours")
-    entries = json.loads((repository / FILE).read_text())["sections"]["OTHERS"]
-    assert entries == [an_entry("oth-001", "one", 5), an_entry("oth-002", "two")]

@@ -307,26 +307,6 @@ def test_reverted_vote_is_gone(ann: Member) -> None:
 
 
 @pytest.mark.nightly
-def test_criss_cross_merges_count_once(ann: Member, ben: Member) -> None:
-    for member, name in ((ann, "hers"), (ben, "his")):
-        member.commit_vote("pat-001")
-        member.git("push", "-q", "origin", f"main:{name}")
-    for member, other in ((ann, "his"), (ben, "hers")):
-        member.git("fetch", "-q")
-        member.git("merge", "-q", "--no-edit", f"origin/{other}")
-        assert member.votes()["one"] == 2
-        member.commit_vote("pat-002")
-    ann.git("push", "-q")
-
-    ben.git("pull", "-q", "--no-edit")
-
-    assert ben.votes() == {"one": 2, "two": 2, "three": 0, "four": 0}
-    ben.git("push", "-q")
-    ann.git("pull", "-q")
-    assert ann.votes() == ben.votes()
-
-
-@pytest.mark.nightly
 def test_mirror_waits_for_a_rebase(ann: Member, ben: Member) -> None:
     for member in (ann, ben):
         member.playbook("vote", "pat-001", "helpful")
