@@ -140,10 +140,10 @@ def test_log_of_another_database_is_not_lost(folder: Path, home: Path) -> None:
     os.utime(client.database, (log.stat().st_atime + 9, log.stat().st_mtime + 9))
     command = [sys.executable, "-m", "playbook_db", "list"]
 
-    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    refused = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     message = client.inject().message
-    assert (told.returncode, log.read_bytes()) == (EXIT_KNOWN_ERROR, kept)
-    for text in (told.stderr, message):
+    assert (refused.returncode, log.read_bytes()) == (EXIT_KNOWN_ERROR, kept)
+    for text in (refused.stderr, message):
         assert f"mv {log} {log}.former" in text
 
     client.database.write_bytes(copy)
