@@ -49,13 +49,7 @@ def test_list_shows_time_and_kind(playbook: Playbook, data: Path) -> None:
     assert [line[3] for line in lines] == [f"schema {SCHEMA:04d}", "can't be read", f"schema {SCHEMA:04d}"]
     assert [line[4] for line in lines] == [each["path"] for each in listed]
     assert [each["kind"] for each in listed] == ["hand", "daily", "schema-0002"]
-    assert listed[1] == {
-        "path": str(data / "backups" / "playbook-20260301T080910Z.daily.db"),
-        "time": "2026-03-01T08:09:10+00:00",
-        "kind": "daily",
-        "size_bytes": 7,
-        "schema": None,
-    }
+    assert (listed[1]["time"], listed[1]["schema"]) == ("2026-03-01T08:09:10+00:00", None)
 
 
 def test_restoring_keeps_the_current_database(playbook: Playbook, data: Path, folder: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from playbook_db.claude_code import registration
 from tests.cli.conftest import Playbook
 from tests.docs.test_readme import ROOT
 
+Read = Callable[[str], str]
 NOT_THE_USERS = {"PLAYBOOK_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"}  # set by us or the client
 
 
@@ -70,38 +72,28 @@ def test_project_settings_wait_for_consent(playbook: Playbook, folder: Path) -> 
     assert "pw" not in value
 
 
-def test_project_can_only_add_review(playbook: Playbook, folder: Path, home: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "default", "loose", "strict", "read"),
+    [
+        ("playbook_review", "fetched", "none", "all", registration.review_mode),
+        ("playbook_mcp_writes", "propose", "live", "propose", lambda folder: registration.mcp_choice(folder)[0]),
+    ],
+)
+def test_project_settings_can_only_be_stricter(
+    playbook: Playbook, folder: Path, home: Path, name: str, default: str, loose: str, strict: str, read: Read
+) -> None:
     """A clone's file may come from anybody."""
-    own, theirs, local = (
-        home / ".claude/settings.json", folder / ".claude/settings.json", folder / ".claude/settings.local.json"
-    )  # fmt: skip
-    assert _one(playbook, "playbook_review") == ("fetched", "default", "")
-    _put(theirs, {"playbook_review": "none"})
-    assert _one(playbook, "playbook_review") == ("fetched", "default", "")
-    assert playbook("config", "playbook_review", "none").code == 0
-    assert _one(playbook, "playbook_review") == ("none", str(own), "")
-    for odd in ("everything", True, None):
-        _put(local, {"playbook_review": odd})
-        assert registration.review_mode(str(folder)) == "none"
-    _put(local, {"playbook_review": "all"})
-    assert registration.review_mode(str(folder)) == "all"
-    assert registration.review_mode(str(home)) == "none"
-
-
-def test_only_the_user_allows_mcp_writes(playbook: Playbook, folder: Path, home: Path) -> None:
-    """A project's file can only make them wait."""
-    own, theirs = home / ".claude/settings.json", folder / ".claude/settings.json"
-    assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
-    _put(theirs, {"playbook_mcp_writes": "live"})
-    assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
-    assert playbook("config", "playbook_mcp_writes", "live").code == 0
-    assert _one(playbook, "playbook_mcp_writes") == ("live", str(own), "")
-    for odd in ("yes", True, ["live"], None):
-        _put(theirs, {"playbook_mcp_writes": odd})
-        assert registration.mcp_choice(str(folder))[0] == "live"
-    _put(folder / ".claude/settings.local.json", {"playbook_mcp_writes": "propose"})
-    assert registration.mcp_choice(str(folder))[0] == "propose"
-    assert registration.mcp_choice(str(home))[0] == "live"
+    own = home / ".claude/settings.json"
+    assert _one(playbook, name) == (default, "default", "")
+    _put(folder / ".claude/settings.json", {name: loose})
+    assert _one(playbook, name) == (default, "default", "")
+    assert playbook("config", name, loose).code == 0
+    assert _one(playbook, name) == (loose, str(own), "")
+    for odd in ("everything", True, [strict], None):
+        _put(folder / ".claude/settings.local.json", {name: odd})
+        assert read(str(folder)) == loose
+    _put(folder / ".claude/settings.local.json", {name: strict})
+    assert (read(str(folder)), read(str(home))) == (strict, loose)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def alike(playbook: Playbook) -> Playbook:
 
 def test_pair_is_two_lines_in_a_pipe(alike: Playbook) -> None:
     result = alike("dedup")
+    (pair,) = alike("dedup", "--json").json["candidates"]
 
     assert result.code == 0
     assert result.out.splitlines() == [
@@ -24,14 +25,7 @@ def test_pair_is_two_lines_in_a_pipe(alike: Playbook) -> None:
     ]
     assert "playbook dedup --merge oth-001 oth-003" in result.err
     assert "playbook dedup --apart oth-001 oth-003" in result.err
-
-
-def test_dedup_prints_json(alike: Playbook) -> None:
-    (pair,) = alike("dedup", "--json").json["candidates"]
-
-    assert list(pair) == ["likeness", "points"]
     assert [(point["name"], point["helpful"]) for point in pair["points"]] == [("oth-001", 0), ("oth-003", 1)]
-    assert alike("dedup", "--json").err == ""
 
 
 def test_pair_is_kept_apart_or_merged(alike: Playbook) -> None:

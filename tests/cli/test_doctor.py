@@ -16,7 +16,6 @@ from playbook_db import settings
 from playbook_db.claude_code import plugin_env
 from playbook_db.claude_code.setup import doctor, install
 from playbook_db.services import maintenance
-from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook, Result
 from tests.messages_api import Answer, MessagesApi
@@ -139,19 +138,6 @@ def test_damaged_database_is_broken(findings: Findings, home: Path) -> None:
     assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
 
 
-def test_missing_database_can_be_restored(findings: Findings, playbook: Playbook, home: Path) -> None:
-    """The remedy restores the backup."""
-    playbook("add", "one")
-    playbook("backup")
-    _database(home).unlink()
-
-    (finding,) = findings()["database"]
-
-    assert finding["state"] == "broken"
-    assert playbook(*finding["remedy"].split()[1:], "--yes").code == 0
-    assert findings()["database"][0]["state"] == "ok"
-
-
 @pytest.mark.usefixtures("well")
 def test_locked_database_is_broken(findings: Findings, home: Path) -> None:
     with closing(sqlite3.connect(_database(home), isolation_level=None)) as other:
@@ -217,26 +203,10 @@ def test_plugin_checks_its_own_environment(
     assert not _broken(found)
     assert "environment is ready" in found["worker"][0]["message"]
     assert found["worker"][1]["message"] == f"{runtime}/bin/python can run the worker"
-    (runtime / "bin" / "python").unlink()
-    (runtime / "bin" / "python").symlink_to("/bin/false")
-    assert findings()["worker"][0]["remedy"].startswith(
-        f"rm -r {quote(str(runtime))} && python3 {quote(f'{root}/hooks/setup.py')}"
-    )
     monkeypatch.delenv("PLAYBOOK_PLUGIN_ROOT")
     found = findings()
     assert not _broken(found)
-    assert [finding["state"] for finding in found["worker"]] == ["note"]
     assert "run its own /playbook:doctor" in found["worker"][0]["message"]
-
-
-@pytest.mark.usefixtures("well")
-def test_ignored_project_is_a_note(findings: Findings, playbook: Playbook) -> None:
-    playbook("project", "ignore")
-
-    found = findings()
-
-    assert (found["project"][0]["state"], found["project"][0]["remedy"]) == ("note", "playbook project ignore --off")
-    assert found["inject"][0]["message"].startswith("shows nothing;")
 
 
 @pytest.mark.nightly
@@ -255,11 +225,7 @@ def test_server_database_needs_a_team(findings: Findings, playbook: Playbook, mo
     gone = findings()
 
     where = maintenance.location(str(url))
-    assert [finding["remedy"] for finding in found["database"]] == [
-        "",
-        f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}",
-    ]
-    assert found["database"][0]["message"] == f"{where}: schema {SCHEMA:04d}, sound"
+    assert found["database"][1]["remedy"] == f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}"
     assert "which hooks don't ask" in found["database"][1]["message"]
     assert found["inject"][0]["message"].startswith("shows nothing;")
     assert {finding["state"] for each in found.values() for finding in each} == {"ok", "note"}
@@ -354,19 +320,10 @@ def test_verdict_comes_first(playbook: Playbook, home: Path) -> None:
     assert verdict.startswith(f"1 problem; {notes + 1} note")
     assert problem.startswith("BROKEN  hooks: not registered")
     assert remedy == "        -> playbook install"
-    assert f"ok      worker: {sys.executable} can run the worker" in broken.out
 
 
-@pytest.mark.parametrize("by", ["settings", "the plugin's own command"])
-def test_plugin_counts_as_registration(
-    findings: Findings, playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    """Enabled in the settings, or loaded for one session."""
-    if by == "settings":
-        (home / ".claude").mkdir()
-        (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
-    else:
-        monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(Path(__file__).parents[2]))
+def test_plugin_counts_as_registration(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(Path(__file__).parents[2]))
 
     found = findings()
 

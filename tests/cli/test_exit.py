@@ -1,5 +1,6 @@
-"""How the process of a command ends: with its own exit code, whatever becomes of its streams."""
+"""A command ends with its own exit code, even if its output can't be written."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.slow  # each starts a process
 
 
 def _ended(setup: str, *, code: int = 0, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """A process in which the command does *setup* and gives the exit *code*."""
+    """A process whose command does *setup* and returns *code*."""
     program = f"""
 import os, sys
 from playbook_db.cli import main as door
@@ -36,31 +37,43 @@ def test_output_arrives_and_the_code_stays(code: int) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "answer" * 3, "message")
 
 
-def test_full_device_changes_no_exit_code() -> None:
+def test_output_errors_change_no_exit_code() -> None:
     with open("/dev/full", "w") as full:
         ended = _ended("sys.stdout.write('answer')", code=3, stdout=full.fileno())
 
     assert (ended.returncode, ended.stderr) == (3, "")
     assert _ended("sys.stdout = sys.stderr = None", code=2).returncode == 2
+    closed = "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); sys.stdout.write('answer')"
+    assert (_ended(closed).returncode, _ended(closed).stderr) == (0, "")
 
 
-def test_closed_pipe_changes_no_exit_code() -> None:
-    setup = "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); sys.stdout.write('answer')"
-
-    assert (_ended(setup).returncode, _ended(setup).stderr) == (0, "")
+_QUOTED = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"
 
 
-@pytest.mark.parametrize("kind", [PlaybookError, OSError, RuntimeError])
-def test_secrets_in_errors_are_masked(
-    kind: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PlaybookError(_QUOTED), 1),
+        (OSError(errno.ENOSPC, _QUOTED), 1),
+        (PermissionError(errno.EACCES, _QUOTED, "/a/file"), 1),
+        (OSError(errno.EBADF, _QUOTED), 3),
+        (RuntimeError(_QUOTED), 3),
+        (KeyboardInterrupt(_QUOTED), 130),
+    ],
+    ids=repr,
+)
+def test_only_bugs_have_a_traceback(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A secret in an error is masked, because it may quote another program."""
+
     def fail(*_: object, **__: object) -> None:
-        quoted = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"
-        raise OSError(13, quoted) if kind is OSError else kind(quoted)
+        raise error
 
     monkeypatch.setattr(door.cli, "main", fail)
 
-    assert door.main([]) == (3 if kind is RuntimeError else 1)
-    said = capsys.readouterr().err
-    assert "ghp_" not in said
-    assert "[masked: " in said
+    assert door.main([]) == code
+    printed = capsys.readouterr().err
+    assert ("Traceback" in printed) is (code == 3)
+    assert "ghp_" not in printed
+    assert "[masked: " in printed or code == 130

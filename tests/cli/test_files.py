@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.cli import main as door
-from playbook_db.services.playbook import edit
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.cli.conftest import Playbook
 
@@ -139,19 +137,6 @@ def test_mirror_follows_each_command(playbook: Playbook, folder: Path) -> None:
     playbook("mirror", "off")
     playbook("add", "prefer pathlib")
     assert "prefer pathlib" not in file.read_text()
-
-
-def test_bug_shows_its_traceback(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    for error, code, words in ((ZeroDivisionError, 3, "Traceback"), (KeyboardInterrupt, 130, "interrupted")):
-
-        def fail(*_: object, error: type[BaseException] = error, **__: object) -> None:
-            raise error
-
-        monkeypatch.setattr(edit, "add", fail)
-        result = playbook("add", "x")
-        assert result.code == code
-        assert words in result.err
-    assert door.EXIT_BUG == 3
 
 
 def test_other_keys_of_an_entry_are_kept(playbook: Playbook, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""SQLite files that somebody else made: what is in them can neither change what is written nor do anything else."""
+"""SQLite files of somebody else: their SQL changes nothing, and runs nothing."""
 
 import hashlib
 import shutil
@@ -18,21 +18,17 @@ pytestmark = pytest.mark.sqlite
 
 TEXT = "run the tests first"
 _TRIGGER = "CREATE TRIGGER {} AFTER UPDATE ON key_points BEGIN UPDATE key_points SET text = 'evil' WHERE id = 1; END"
-REFUSED = {  # by what the message names
+REFUSED = {  # by the name in the message
     "trigger 'helper'": _TRIGGER.format("helper"),
     "trigger 'point_search_changed'": f"DROP TRIGGER point_search_changed; {_TRIGGER.format('point_search_changed')}",
     r"trigger 'a\x1b[2J'": _TRIGGER.format('"a\x1b[2J"'),
-    "view 'live_key_points'": "DROP VIEW live_key_points; CREATE VIEW live_key_points AS SELECT 'evil' AS text",
     "view 'Search_Texts'": "DROP VIEW search_texts; CREATE VIEW Search_Texts AS SELECT 1 AS id, 'evil' AS text",
 }
 HARMLESS = {
     "a generated column that calls a function": "ALTER TABLE key_points ADD COLUMN e TEXT AS (steal(text)) VIRTUAL",
-    "an index that calls a function": "CREATE INDEX e ON key_points (steal(text))",
-    "a virtual table": "CREATE VIRTUAL TABLE e USING fts5(text)",
     "a virtual table in place of ours": "ALTER TABLE votes RENAME TO v; CREATE VIRTUAL TABLE votes USING fts5(x)",
 }
 OWN = {
-    "a view": "CREATE VIEW best AS SELECT name, text FROM live_key_points WHERE helpful > 3",
     "a view of the index": "CREATE VIEW best AS SELECT rowid FROM point_search WHERE point_search MATCH 'tests'",
     "a view of JSON": "CREATE VIEW best AS SELECT json_extract(points, '$[0]') FROM showings",
     "a table and an index": "CREATE TABLE notes (n TEXT); CREATE INDEX of_notes ON notes (n)",
@@ -41,7 +37,7 @@ OWN = {
 
 @pytest.fixture
 def foreign(playbook: Playbook, tmp_path: Path) -> Path:
-    """A file with a playbook of this project that has one point; the user's own database has another."""
+    """A file with one point of this project; the user's own database has another."""
     path = tmp_path / "foreign.db"
     assert playbook("--db", str(path), "add", TEXT).code == 0
     assert playbook("add", "the user's own").code == 0
@@ -55,7 +51,7 @@ def _bait(path: Path, script: str) -> None:
 
 
 def _ways(path: Path) -> list[list[str]]:
-    """The ways on which a foreign file comes in."""
+    """The commands that read a foreign file."""
     target = path.with_name("target.db")
     return [
         ["--db", str(path), "vote", "oth-001", "helpful"],

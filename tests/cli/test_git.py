@@ -1,4 +1,4 @@
-"""`merge-driver` and `textconv` as git starts them, and what `install --git` writes and takes out again."""
+"""`merge-driver`, `textconv` and `install --git`, alone and in git."""
 
 import json
 import shlex
@@ -44,21 +44,12 @@ def test_driver_merges_into_ours(playbook: Playbook, folder: Path, files: list[s
     assert not [*folder.rglob("*.db")]
 
 
-def test_driver_prints_json(playbook: Playbook, files: list[str]) -> None:
-    result = playbook("merge-driver", *files, "--json")
-
-    assert result.json == {"file": ".merge_2", "notes": ["brought into ours: 1 with other votes"]}
-
-
 @pytest.mark.parametrize(
     ("place", "data", "words"),
     [
         (0, b"<<<<<<< ours\n", "the common ancestor, line 1"),
         (1, b"", "ours, line 1, column 1: the file is empty"),
-        (1, b"{", "ours, line 1"),
-        (2, b"\xff\xfe{\x00", "theirs, byte 0: this is not UTF-8"),
         (2, _content(an_entry("oth-001"), an_entry("oth-001")), "theirs, section 'OTHERS', entry 2"),
-        (2, b"[]", "theirs: a playbook must be a JSON object"),
         (2, None, "theirs: the file can't be read: No such file"),
     ],
     ids=str,
@@ -98,7 +89,7 @@ def test_textconv_prints_a_line_per_point(playbook: Playbook, folder: Path) -> N
 
 @pytest.fixture
 def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project's folder as a repository with a mirror in it, with a space in its name."""
+    """A repository with a mirror, and a space in its name."""
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     made = folder / "the shop"
     (made / ".claude").mkdir(parents=True)
@@ -118,30 +109,25 @@ def _git(folder: Path, *arguments: str, fails: bool = False) -> str:
     return done.stdout + done.stderr
 
 
-def _branch(folder: Path, name: str, data: bytes | None, start: str = "main") -> None:
-    """Commit *data*, or that the file is gone, on a new branch."""
-    _git(folder, "checkout", "-qb", name, start)
-    if data is None:
-        (folder / FILE).unlink()
-    else:
+def _branch(folder: Path, name: str, data: bytes | None) -> None:
+    """Commit *data*, or the file's deletion, on a new branch of main."""
+    _git(folder, "checkout", "-qb", name, "main")
+    (folder / FILE).unlink()
+    if data is not None:
         (folder / FILE).parent.mkdir(exist_ok=True)
         (folder / FILE).write_bytes(data)
     _git(folder, "add", "-A")
     _git(folder, "commit", "-qm", name)
 
 
-@pytest.mark.nightly(after=3)
+@pytest.mark.nightly(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("option", [(), ("--share",)], ids=["own", "shared"])
-@pytest.mark.parametrize(
-    "before",
-    [None, b"", b"*.png binary\n", b"*.png binary", b"# ours\r\n*.png binary\r\n", b"\n\n"],
-    ids=["none", "empty", "a line", "no newline", "Windows", "blank lines"],
-)
+@pytest.mark.parametrize("before", [None, b"*.png binary", b"# ours\r\n*.png binary\r\n"])
 def test_uninstall_restores_the_git_files(
     playbook: Playbook, repository: Path, before: bytes | None, option: tuple[str, ...]
 ) -> None:
-    """An empty file is removed, and a missing line break at the end is added."""
+    """A missing line break at the end is added."""
     path = repository / (".gitattributes" if option else ".git/info/attributes")
     path.unlink(missing_ok=True)
     if before is not None:
@@ -224,16 +210,14 @@ def test_git_merges_in_worktrees_and_submodules(
         if each.name == "inner":
             _git(each, "checkout", "-q", "ours")
 
-        said = _git(each, "merge", "--no-edit", "-q", "origin/theirs" if each.name == "inner" else "theirs")
+        printed = _git(each, "merge", "--no-edit", "-q", "origin/theirs" if each.name == "inner" else "theirs")
 
-        assert "1 with other votes" in said
+        assert "1 with other votes" in printed
         assert json.loads((each / FILE).read_text())["sections"]["OTHERS"][0]["helpful"] == 3
 
 
 @pytest.mark.slow
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
-def test_driver_without_python_loses_nothing(playbook: Playbook, repository: Path, command: str) -> None:
+def test_driver_without_python_loses_nothing(playbook: Playbook, repository: Path) -> None:
     """The command that a read names resolves the conflict."""
     playbook("init", "--yes")
     playbook("install", "--git")
@@ -242,9 +226,9 @@ def test_driver_without_python_loses_nothing(playbook: Playbook, repository: Pat
     _branch(repository, "theirs", THEIRS)
     _branch(repository, "ours", OURS)
 
-    assert "CONFLICT" in _git(repository, command, "theirs", fails=True)
+    assert "CONFLICT" in _git(repository, "merge", "theirs", fails=True)
     conflicted = (repository / FILE).read_text()
-    assert ("<<<<<<< " in conflicted, '"helpful": 1' in conflicted, '"helpful": 2' in conflicted) == (True,) * 3
+    assert all(part in conflicted for part in ("<<<<<<< ", '"helpful": 1', '"helpful": 2'))
     way = playbook("list").err.partition("To merge it: ")[2].partition(". Then ")[0]
     first, second = way.split(" && ")
     assert way in playbook("status").out
@@ -274,12 +258,3 @@ def test_git_keeps_both_sides_of_a_conflict(playbook: Playbook, repository: Path
     _git(repository, "merge", "--abort")
     assert "CONFLICT (modify/delete)" in _git(repository, "merge", "deleted", fails=True)
     assert (repository / FILE).read_bytes() == OURS
-    _git(repository, "merge", "--abort")
-
-    _git(repository, "checkout", "-q", "--orphan", "another")
-    _git(repository, "commit", "-qm", "without a beginning")
-    (repository / FILE).write_bytes(_content(an_entry("oth-001", "one", 5), an_entry("oth-002", "two")))
-    _git(repository, "commit", "-qam", "more")
-    _git(repository, "merge", "-q", "--no-edit", "--allow-unrelated-histories", "ours")
-    entries = json.loads((repository / FILE).read_text())["sections"]["OTHERS"]
-    assert entries == [an_entry("oth-001", "one", 5), an_entry("oth-002", "two")]
