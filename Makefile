@@ -65,9 +65,8 @@ bench-redaction: $(READY) ## measure how many secrets are masked, how many harml
 torture: $(READY) ## run 700 kills, crowds, 7,000 mutations and damage; takes an hour
 	$(BIN)/python -m benchmarks.torture
 
-docs: $(READY) ## regenerate docs/commands.md and docs/internals/modules.md
+docs: $(READY) ## regenerate docs/commands.md
 	$(BIN)/python docs/make_commands.py
-	$(BIN)/python docs/make_modules.py
 
 pictures: $(READY) ## regenerate docs/pictures/: a terminal session, and the pages in Chromium
 	$(BIN)/python -m tests.docs.pictures

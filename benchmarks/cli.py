@@ -32,7 +32,7 @@ _QUERY = "SELECT count(*) FROM live_key_points"
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
-    """The commands on a playbook of 60 points whose mirror is kept and in step, in turns with a bare interpreter."""
+    """The commands on a playbook of 60 points with an up-to-date mirror, in turns with a bare interpreter."""
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     with sandbox.opened(folder) as (_, project):
         sandbox.fill(project, POINTS)

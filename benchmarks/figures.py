@@ -21,7 +21,7 @@ class Figures:
 def alternate(
     *works: Callable[[], object], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> list[list[float]]:
-    """The seconds that each of *works* took in each of *rounds* rounds: A B A B, so that both meet the same machine."""
+    """The seconds of each of *works* in each of *rounds* rounds: A B A B, so that both meet the same machine."""
     taken: list[list[float]] = [[] for _ in works]
     gc.freeze()  # what was there before is none of the works': it isn't looked at each time
     for _ in range(rounds):

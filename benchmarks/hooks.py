@@ -33,13 +33,13 @@ _TEXTS = (
     f"In {_PLACE} amounts are Decimal, never float: rounding differs otherwise",
     "When tools/reindex.sh ends with E4711, its lock is left over: remove var/reindex.lock first",
 )
-_PROMPT = (  # in words of which each stands in a third of the points, but for the place
+_PROMPT = (  # each word is in a third of the points, except for the place
     f"Before the next migration verify what {_PLACE} does with a timeout of the server: the client should retry the "
     "query after the rollback, keep the cache small and write an explicit error message with the schema to the log"
 )
 _ROUNDS = 60
 _CALLS, _FILES = 300, 40  # of a session
-Event = Callable[[str], dict[str, Any]]  # what Claude Code tells in the session of that id
+Event = Callable[[str], dict[str, Any]]  # what Claude Code sends in the session of that id
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
@@ -114,8 +114,8 @@ def _nineteen_of_20(seconds: Sequence[float]) -> float:
 
 
 def measure(folder: Path, python: str, points: int, history: int, *, rounds: int) -> dict[str, list[float]]:
-    """The seconds of a bare interpreter, of one that imports sqlite3 and json, of inject, of enqueue, and of what each
-    event that reminds takes, in each round."""
+    """The seconds of each round: a bare interpreter, one that imports sqlite3 and json, inject, enqueue, and each event
+    that reminds."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
         home = Path(made)
         with sandbox.opened(home) as (_, project):
@@ -125,7 +125,7 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
                     edit.add(project, text)
         data = home / "home" / ".claude" / "playbook"
         data.mkdir(parents=True, exist_ok=True)
-        (data / "told").mkdir()  # a session was shown a line before; the first one of all is told that playbook is on
+        (data / "told").mkdir()  # a session was shown a line before; the first one of all says that playbook is on
         (data / "worker.lock").touch()  # a worker has looked, as after each session; inject starts none then
         if history and points:
             _add_history(sandbox.database_path(home), points, history)

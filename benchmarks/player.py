@@ -36,7 +36,7 @@ _MEASURED = {"duration_ms", "mtime_ns"}  # columns
 
 
 class _Clock:
-    """The time that everything in this process is told."""
+    """The time that everything in this process sees."""
 
     now = 0.0
 

@@ -1,7 +1,7 @@
 """What tests/mutations.toml promises, and how each promise is broken.
 
-A change is made in the syntax tree of a function or a constant: moving it, renaming its locals or rewording its lines
-leaves the list alone. In a file that isn't Python's it replaces words.
+A change applies to the syntax tree of a function or a constant. So you can move it, rename its locals or reword its
+lines without a change of the list. In other files than Python's, a change replaces words.
 """
 
 import ast
@@ -17,7 +17,7 @@ from benchmarks.sandbox import ROOT
 
 
 class Promise(NamedTuple):
-    """The `behavior` that breaks when `change` is made in `function`, and the `tests` that must fail then.
+    """The `behavior` that breaks with a `change` in a `function`, and the `tests` that must fail then.
 
     `function` is `module:name`, `module:Class.name`, `module:function.inner`; or `file:name` of what SQL creates there.
     """

@@ -77,7 +77,7 @@ else:
     answer = {{"reasoning": "why not", "operations": [add, *others[: number % 3]]}}
 print(json.dumps([{{"type": "result", "subtype": "success", "result": "", "structured_output": answer, "usage":
     {{"input_tokens": number % 5000, "output_tokens": 90}}, "total_cost_usd": 0.01, "modelUsage": {{"fake": {{}}}}}}]))
-"""  # Claude Code's part: it answers by what it is told, so that a prompt that differs shows
+"""  # Claude Code's part: it answers by its input, so that a different prompt shows
 
 
 class History:

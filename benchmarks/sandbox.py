@@ -61,7 +61,7 @@ def living_in(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Store, Project]]:
-    """The database and the project of *folder*, in its environment; the database is made where there is none."""
+    """The database and the project of *folder*, in its environment. If there is no database, it is created."""
     with living_in(environment(folder)), open_store(database_url(folder)) as store:
         yield store, Project.in_folder(store, str(project_folder(folder)))
 

@@ -1,6 +1,6 @@
 """A team's server with few and with many playbooks: what a member's replica, a lesson and a vote cost there.
 
-In each database all playbooks are alike: one came about through our own services, the others are its rows again.
+In each database all playbooks are alike: our services created one, and the others are copies of its rows.
 """
 
 import itertools
@@ -31,7 +31,7 @@ from tests import postgres
 
 POINTS, LESSONS = 60, 20  # of each playbook
 COUNTS = (10, 100, 1_000, 10_000)  # playbooks
-AIM = 1.3  # times what it takes where there are the fewest, at most
+AIM = 1.3  # at most so many times what it takes with the fewest playbooks
 _NAMES = [point.name for point in samples.playbook(POINTS).points]
 _DEADLINE_S = 600
 _CITED = 5  # points in a session

@@ -1,7 +1,7 @@
 """`python -m benchmarks.versions COMMIT`: the hooks and common commands of this checkout beside those of COMMIT.
 
-Counted in instructions, by valgrind, which a busy machine doesn't change: each process once to warm up, then once more,
-a hook several times (the median). Both checkouts run on this interpreter, each with a database that its own code made.
+Valgrind counts instructions, which a busy machine doesn't change. Each process runs once to warm up, then once more, a
+hook several times (the median). Both checkouts run on this interpreter, each with a database that its own code made.
 Beside them is what a bare interpreter takes, and the aim for each: times the CPU time of a bare interpreter. Exit code
 1 for what costs over 1.05 times as many instructions as in COMMIT.
 """
@@ -121,7 +121,7 @@ def _row(name: str, bare: int, old: int, now: int) -> tuple[str, ...]:
 
 
 def _compared(folder: Path, old: Path, chosen: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Each hook and command, with the instructions that it took in the *old* checkout and takes in this one."""
+    """Each hook and command, with its instructions in the *old* checkout and in this one."""
     homes = {root: home(folder / f"home-{number}", root) for number, root in enumerate((old, sandbox.ROOT))}
     found = []
     for name in chosen or (*_HOOKS, *_COMMANDS):

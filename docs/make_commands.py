@@ -1,6 +1,8 @@
-"""Writes docs/commands.md from the commands' own help: `make docs`. A test fails where the page is not up to date."""
+"""Writes docs/commands.md from the commands' own help: `make docs`. A test fails if the page is not up to date."""
 
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 import click
@@ -9,13 +11,26 @@ from playbook_db.cli.main import ALL_COMMANDS, cli
 
 PAGE = Path(__file__).with_name("commands.md")
 WIDTH = 100
+LISTS = r"^(?!Options:)[A-Z][\w ]*:\n(?:  [a-z].*\n(?: {6,}.*\n)*)+"
+# What is said beside the command's name, and what is left out.
+SHARED = {
+    "--json": r"^  --json +Print one JSON document\.\n",
+    "--user": r"^Global options \(.*--user.*$",
+}
+REPEATED = (r"^  -h, --help +Show this message and exit\.(\n|\Z)", r"^Global options \(.*$", r"^Help on one .*$", LISTS)
+
+
+HEAD = """# Commands
+
+This page is made from the commands' own help, by `make docs`. The global options come first.
+Beside a command's name, `[--json]` means that it can print one JSON document, and `[--user]` that
+it can use your personal playbook.
+"""
 
 
 def page() -> str:
     """The page: the help of `playbook`, then that of each command and its sub-commands."""
-    parts = [
-        "# Commands\n\nThis page is made from `playbook help --all` and the help of each command, by `make docs`.\n"
-    ]
+    parts = [HEAD]
     with click.Context(cli, info_name="playbook", terminal_width=WIDTH, **cli.context_settings) as context:
         context.meta[ALL_COMMANDS] = True
         parts += _helps(cli, context, "playbook")
@@ -23,7 +38,8 @@ def page() -> str:
 
 
 def _helps(command: click.Command, context: click.Context, title: str) -> list[str]:
-    parts = [f"## `{title}`\n\n```text\n{command.get_help(context)}\n```\n"]
+    usage, text = _shortened(command.get_help(context))
+    parts = [f"## `{usage}`\n\n{textwrap.indent(text, '  ')}\n"]
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
@@ -31,6 +47,17 @@ def _helps(command: click.Command, context: click.Context, title: str) -> list[s
                 with click.Context(inner, info_name=name, parent=context, terminal_width=WIDTH) as inner_context:
                     parts += _helps(inner, inner_context, f"{title} {name}")
     return parts
+
+
+def _shortened(text: str) -> tuple[str, str]:
+    """The usage, and the help without what each command repeats, and without lists of commands that follow on the
+    page. Each line keeps its two spaces."""
+    usage, _, rest = text.partition("\n\n")
+    shared = [f"[{option}]" for option, line in SHARED.items() if re.search(line, rest, re.MULTILINE)]
+    for line in (*SHARED.values(), *REPEATED):
+        rest = re.sub(line, "", rest, flags=re.MULTILINE)
+    rest = re.sub(r"\n{2,}", "\n\n", rest.replace("Options:\n", "").strip("\n"))
+    return " ".join([*usage.removeprefix("Usage: ").replace("[OPTIONS]", "").split(), *shared]), rest
 
 
 if __name__ == "__main__":

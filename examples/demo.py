@@ -236,7 +236,7 @@ def main() -> int:
     print("  playbook init     in your own project; then: playbook --help")
     print("  playbook web      the same in a browser (needs the extra `web`)")
     print("  docs/README.md    a page for each task")
-    print("  docs/sql.md       views, tables, and thirty questions with answers")
+    print("  docs/sql.md       views, tables, and fifteen questions with answers")
     print("  ARCHITECTURE.md   how it is built, and why")
     return 0
 

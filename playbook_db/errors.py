@@ -140,18 +140,7 @@ class RefusalError(ModelError):
 
 
 class NoModelError(PlaybookError):
-    """No model can be asked, since there is neither an API key nor a Claude Code client."""
-
-
-class ConsentError(NoModelError):
-    """The project in *folder* sets the variables *names*, which would send its transcripts elsewhere."""
-
-    def __init__(self, folder: str, names: "list[str]") -> None:
-        super().__init__(
-            f"The settings of {folder} set {', '.join(names)}, so your key and the project's transcripts may go to a "
-            "place that the project chose. Nothing is learned from the project until you trust it.",
-            Remedy("To see the values and decide: {}", ("project", "trust")),
-        )
+    """No model can be asked: there is neither an API key nor Claude Code, or the user must trust the project first."""
 
 
 class OtherProjectError(NoModelError):
@@ -220,7 +209,7 @@ class ServerAwayError(ServerError):
 # Errors that more than one module raises.
 
 
-def point_not_found(name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> NotFoundError:
+def unknown_point(name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> NotFoundError:
     """Return the error: no live point is called *name*. *retired*: a retired one is. *similar*: names of live ones."""
     text = f"There is no key point {name!r} in this playbook."
     if retired:
@@ -230,14 +219,14 @@ def point_not_found(name: str, *, retired: bool = False, similar: "tuple[str, ..
     return NotFoundError(text, Remedy("See the names with: {}", ("list",)))
 
 
-def revision_not_found(number: str, last: int) -> NotFoundError:
+def unknown_revision(number: str, last: int) -> NotFoundError:
     """Return the error: there is no revision *number*. *last* is the number of the last revision, or 0."""
     there = f"The last one is {last}." if last else "There is none yet."
     remedy = Remedy("See them with: {}", ("log",)) if last else None
     return NotFoundError(f"There is no revision {number} of this playbook. {there}", remedy)
 
 
-def session_not_found(session: str, matches: "tuple[str, ...]") -> NotFoundError:
+def unknown_session(session: str, matches: "tuple[str, ...]") -> NotFoundError:
     """Return the error: the id *session* is unknown, or it is ambiguous because several ids (*matches*) begin so."""
     if not matches:
         remedy = Remedy("See the sessions with: {}", ("sessions",))

@@ -1,7 +1,7 @@
 """Functions that depend on the operating system: locks, file modes, detached processes, durable writes, paths.
 
 No other module depends on the system. Standard library only, for any Python that runs a hook. Functions import `fcntl`
-themselves, since Windows lacks it. docs/platforms.md lists the systems that were tried.
+themselves, since Windows lacks it. docs/install.md lists the systems that were tried.
 """
 
 import os

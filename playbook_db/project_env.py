@@ -107,12 +107,16 @@ def worker_environment(folder: str) -> "dict[str, str]":
 def job_environment(folder: str) -> "dict[str, str]":
     """Return the environment in which a model is asked about the project in *folder*.
 
-    Raises ConsentError if the user must trust the project first, OtherProjectError if this worker is another project's.
+    Raises NoModelError if the user must trust the project first, OtherProjectError if this worker is another project's.
     """
     from playbook_db import errors  # late: no hook asks a model
 
     if names := untrusted(folder):
-        raise errors.ConsentError(folder, names)
+        raise errors.NoModelError(
+            f"The settings of {folder} set {', '.join(names)}, so your key and the project's transcripts may go to a "
+            "place that the project chose. Nothing is learned from the project until you trust it.",
+            errors.Remedy("To see the values and decide: {}", ("project", "trust")),
+        )
     environ = dict(os.environ)
     only = environ.get(_ONLY, folder)
     if only != folder and projects.project_key(only) != projects.project_key(folder):

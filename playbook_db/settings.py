@@ -130,6 +130,11 @@ def session() -> str:
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
+def review_command() -> str:
+    """Return what the user types to decide about proposals. Those of the plugin have no command `playbook`."""
+    return "/playbook:review" if os.environ.get("PLAYBOOK_PLUGIN_ROOT") else "playbook review"
+
+
 def require_person() -> None:
     """Raise SettingError inside a session of Claude Code, which must neither read nor accept proposals."""
     if session():

@@ -16,32 +16,29 @@ from playbook_db.domain.playbook import (
     why_name_unusable,
     why_text_unusable,
 )
-from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services.project import Project
 
 
 def a_key_point(name: str = "pat-001", text: str = "use type hints", **fields: Any) -> KeyPoint:
-    """A key point of which only what matters need be said."""
     return KeyPoint(name, text, **{"section": "PATTERNS & APPROACHES", **fields})
 
 
 def a_playbook(*points: KeyPoint) -> Playbook:
-    """A playbook of *points*, in that order within each section."""
     return playbook_of(points)
 
 
 def a_draft(*points: KeyPoint, spent: tuple[str, ...] = (), flat: bool = False) -> Draft:
-    """A draft of a playbook of *points* in which the names *spent* are used up."""
+    """A draft in which the names *spent* were used before."""
     return Draft(replace(playbook_of(points), spent=frozenset(spent)), flat=flat)
 
 
 def a_flat_dict(*entries: Any, **fields: Any) -> dict[str, Any]:
-    """A flat playbook file's content."""
     return {"version": "1.0", "last_updated": None, "key_points": list(entries), **fields}
 
 
 def a_sections_dict(sections: dict[str, list[Any]], **fields: Any) -> dict[str, Any]:
-    """A playbook file's content with all five sections, those not named empty."""
+    """A playbook file's content with all five sections."""
     return {
         "version": "1.0",
         "last_updated": None,
@@ -51,18 +48,15 @@ def a_sections_dict(sections: dict[str, list[Any]], **fields: Any) -> dict[str, 
 
 
 def an_entry(name: str, text: str = "use type hints", helpful: int = 0, harmful: int = 0) -> dict[str, Any]:
-    """A canonical entry of a playbook file."""
     return {"name": name, "text": text, "helpful": helpful, "harmful": harmful}
 
 
 def list_retired(project: Project) -> dict[str, RetiredPoint]:
-    """The retired points by name, most recent first."""
     with project.store.read(project.key) as book:
         return book.retired()
 
 
 def last_revision(project: Project) -> int:
-    """The number of the playbook's last revision, 0 before the first."""
     with project.store.read(project.key) as book:
         return book.revision
 
@@ -91,7 +85,7 @@ def key_point_lists(
     of: st.SearchStrategy[str] = texts,
     votes: st.SearchStrategy[int] = counters,
 ) -> list[KeyPoint]:
-    """Points with distinct names of our own making, in any section and order."""
+    """Points with different names of our forms, in any section and order."""
     points = []
     for number in draw(st.lists(numbers, unique=True, max_size=max_size)):
         section = draw(section_names)
@@ -103,20 +97,19 @@ def key_point_lists(
 
 @st.composite
 def playbook_values(draw: st.DrawFn, max_size: int = 8) -> Playbook:
-    """Any playbook."""
     return playbook_of(draw(key_point_lists(max_size=max_size)))
 
 
 @st.composite
 def playbooks_of_few_texts(draw: st.DrawFn) -> Playbook:
-    """Playbooks that often say the same, or give the same name to something else."""
+    """Playbooks that often have equal texts, or one name for two texts."""
     points = draw(key_point_lists(max_size=5, numbers=st.integers(1, 4), of=few_texts, votes=st.integers(0, 4)))
     return playbook_of(points)
 
 
 @st.composite
 def versions_of(draw: st.DrawFn, base: Playbook) -> Playbook:
-    """What somebody may have made of *base*: points voted on, reworded, moved, removed, added, put in another order."""
+    """Later versions of *base*: with votes, new texts, moves, retired and added points."""
     points = []
     for point in base.points:
         fate = draw(st.sampled_from(["stays", "voted", "reworded", "moved", "removed"]))
@@ -135,7 +128,7 @@ def versions_of(draw: st.DrawFn, base: Playbook) -> Playbook:
 
 @st.composite
 def headers(draw: st.DrawFn) -> Header:
-    """Any top-level keys with any JSON value, the points in any place among them."""
+    """Any top-level keys with any JSON value."""
     keys = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(["version", "last_updated"])
     known = draw(
         st.dictionaries(keys.filter(lambda key: key not in ("sections", "key_points")), json_values, max_size=4)
@@ -147,38 +140,14 @@ def headers(draw: st.DrawFn) -> Header:
 
 @st.composite
 def filed_playbooks(draw: st.DrawFn) -> Playbook:
-    """Playbooks as a file may hold them: any names, any header; positions counted from 1 in canonical order."""
+    """Playbooks of a file: any names, any header; positions start at 1."""
     used = draw(st.lists(names, unique=True, max_size=5))
     points = [KeyPoint(name, draw(texts), draw(section_names), draw(counters), draw(counters)) for name in used]
     return playbook_of(playbook_of(points).points, header=draw(headers()))
 
 
-__all__ = [
-    "OTHERS",
-    "a_draft",
-    "a_flat_dict",
-    "a_key_point",
-    "a_playbook",
-    "a_sections_dict",
-    "an_entry",
-    "counters",
-    "few_texts",
-    "filed_playbooks",
-    "headers",
-    "json_values",
-    "key_point_lists",
-    "names",
-    "playbook_values",
-    "playbooks_of_few_texts",
-    "section_names",
-    "texts",
-    "versions_of",
-]
-
-
 def a_worktree(repository: Path, linked: Path) -> Path:
-    """The folder *linked* as a worktree of *repository*, both made where need be; as git leaves them, for those who
-    read its files."""
+    """Make the folder *linked* a worktree of *repository*, without running git."""
     entry = repository / ".git" / "worktrees" / linked.name
     entry.mkdir(parents=True)
     linked.mkdir(exist_ok=True)
@@ -189,6 +158,5 @@ def a_worktree(repository: Path, linked: Path) -> Path:
 
 
 def learned_to(project: Project, path: str) -> int:
-    """The byte up to which the transcript at *path* was learned from."""
     with project.store.read(project.key) as book:
         return book.learned_to(path)

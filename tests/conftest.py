@@ -78,7 +78,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a project, which is the one that programs and commands mean."""
+    """The folder of a project, which is the current one."""
     made = tmp_path / "project"
     (made / ".claude").mkdir(parents=True)
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(made))
@@ -96,8 +96,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test of a database runs on both kinds: without the mark `postgres`, on PostgreSQL in the nightly tier only."""
     if "database_kind" in metafunc.fixturenames:
         kinds: list[object] = ["sqlite"]
-        if not metafunc.definition.get_closest_marker("sqlite"):
-            is_for_both = metafunc.definition.get_closest_marker("postgres")
+        is_for_both = metafunc.definition.get_closest_marker("postgres")
+        if is_for_both or not metafunc.definition.get_closest_marker("sqlite"):
             marks = [pytest.mark.slow] if is_for_both else [pytest.mark.slow, pytest.mark.nightly]
             kinds.append(pytest.param("postgres", marks=marks))
         metafunc.parametrize("database_kind", kinds, indirect=True)
@@ -113,7 +113,7 @@ def database_kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture
 def store(database_kind: Kind, tmp_path: Path) -> Iterator[Store]:
-    """An open database of the test's own."""
+    """An open, empty database."""
     with open_store(database_kind.new(tmp_path)) as opened:
         yield opened
 
@@ -144,14 +144,13 @@ def team_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def team_server(team_url: str) -> Iterator[Store]:
-    """The same, open."""
     with open_store(team_url) as store:
         yield store
 
 
 @pytest.fixture
 def server_roles() -> Iterator[None]:
-    """For a test that makes roles, or changes who may log in: no other test does so at the same time."""
+    """No other test may make roles, or change who may log in, at the same time."""
     require_server()
     with making_roles():
         yield

@@ -92,7 +92,6 @@ SELECT setval('playbooks_id_seq', 1, false);
 
 
 def empty(url: URL) -> None:
-    """Take everything out of the database at *url* but what a new one has."""
     try:
         _empty(_connection(url))
     except psycopg.OperationalError:  # the test before has ended all connections
@@ -156,7 +155,7 @@ REFUSALS = (sqlite3.IntegrityError, psycopg.IntegrityError, psycopg.DataError)
 
 @contextmanager
 def raw_connection(store: Store) -> Iterator[Any]:
-    """A plain connection to the database of *store*, past all our code, as a person's shell has it."""
+    """A plain connection that bypasses all our code."""
     path = sqlite_path(store.url)
     with closing(_plain_sqlite(path) if path else PlainConnection(store.url)) as connection:
         yield connection
@@ -169,7 +168,6 @@ def _plain_sqlite(path: str) -> sqlite3.Connection:
 
 
 def switch_triggers_off(raw: Any) -> None:
-    """Let a plain connection write what the triggers refuse."""
     if isinstance(raw, PlainConnection):
         if DISTRIBUTED:
             pytest.skip("the servers on which the rows are don't hear of it")
@@ -181,7 +179,7 @@ def switch_triggers_off(raw: Any) -> None:
 
 @contextmanager
 def server_without(raw: Any, **triggers: str) -> Iterator[None]:
-    """Leave out one trigger of each table that is named, where *raw* is at a server: what is tried is another rule."""
+    """Leave out one trigger of each table on a server, to try another rule."""
     there = {} if DISTRIBUTED or not isinstance(raw, PlainConnection) else triggers
     for table, name in there.items():
         raw.execute(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
@@ -199,12 +197,10 @@ KINDS = {
 
 
 def put_empty_database(path: Path) -> None:
-    """Put a database at our schema, in which there is no playbook yet, at *path*, and create its folder if needed."""
     put_database(path, empty_database())
 
 
 def put_database(path: Path, content: bytes) -> None:
-    """Write *content* to *path* for its owner alone, and create its folder if needed."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_bytes(content)
     path.chmod(0o600)
@@ -214,12 +210,7 @@ _filled: dict[str, tuple[str, bytes]] = {}  # the key of the project and the dat
 
 
 def fill_once(name: str, path: Path, key: str, fill: Callable[[], object]) -> None:
-    """Let *fill* fill the project *key* of the SQLite database at *path*, which nobody has open.
-
-    If the same *name* was filled before, copy that database.
-
-    Commits and commands take longer than a copy.
-    """
+    """Let *fill* fill the project *key* of the SQLite database at *path*. Copy it for the same *name* later."""
     if name not in _filled:
         fill()
         with closing(sqlite3.connect(path)) as connection:
@@ -236,7 +227,6 @@ def fill_once(name: str, path: Path, key: str, fill: Callable[[], object]) -> No
 
 @functools.cache
 def empty_database() -> bytes:
-    """An SQLite database at our schema in which there is no playbook yet."""
     return postgres.once_a_run("playbook.db", _make_empty_database)
 
 
@@ -251,7 +241,6 @@ def _make_empty_database() -> bytes:
 
 
 def copy_or_migrate(url: str) -> None:
-    """What `migrate.migrate` does, but a new database is a copy, which is faster."""
     path = sqlite_path(url)
     if path and not (os.path.exists(path) and os.path.getsize(path)):
         Path(path).write_bytes(empty_database())
@@ -274,7 +263,6 @@ _NO_DISK = "PRAGMA synchronous = OFF"
 
 
 def wait_for_no_disk(patch: pytest.MonkeyPatch) -> None:
-    """Let the connections and files of this process be written when the system likes."""
     connect = sqlite3.connect
 
     def connect_unsynced(*arguments: Any, factory: Any = sqlite3.Connection, **options: Any) -> sqlite3.Connection:
@@ -285,8 +273,7 @@ def wait_for_no_disk(patch: pytest.MonkeyPatch) -> None:
 
 
 def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
-    """Let every engine of the session have what another one compiled: to SQLAlchemy, all dialects of a class are the
-    same then. A command's statements take longer to compile than to run, and each test makes engines of its own."""
+    """Let all engines of the session share compiled statements, because compiling takes longer than running."""
     compiled: dict[Any, Any] = {}
 
     def create_sharing(url: Any, *, execution_options: Mapping[str, Any], **options: Any) -> Engine:

@@ -11,12 +11,10 @@ _NOTE = re.compile(r'^(\d+)\. (".*")$', re.MULTILINE)
 
 
 def is_asked(question: str) -> bool:
-    """Whether the *question*, a prompt with its schema, asks which lessons are risky."""
     return "risky" in question and _NOTES.search(question) is not None
 
 
 def notes_of(question: str) -> dict[int, str]:
-    """The texts in *question*, by number."""
     found = _NOTES.search(question)
     return {int(number): json.loads(text) for number, text in _NOTE.findall(found[1])} if found else {}
 
@@ -30,7 +28,6 @@ def marks(question: str, is_risky: Callable[[str], bool | None] = lambda text: F
 
 @cache
 def by_hand() -> Mapping[str, bool]:
-    """The marks that a reader gave the texts of tests/data/sessions once."""
     path = Path(__file__).parent / "data" / "sessions" / "marks.json"
     marked: Mapping[str, bool] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return marked

@@ -137,7 +137,6 @@ class Member:
 
 
 def rows(store: Store, query: str) -> list[Any]:
-    """What *query* finds in the database of *store*."""
     with store.snapshot() as connection:
         return [tuple(row) for row in connection.exec_driver_sql(query)]
 
@@ -146,7 +145,7 @@ NewMember = Callable[[str], Member]
 
 
 def members_in(folder: Path, patch: pytest.MonkeyPatch) -> NewMember:
-    """Gives the member of a name, whose home and checkout are in *folder*."""
+    """Gives a member by name, with a home and a checkout in *folder*."""
 
     def made(name: str) -> Member:
         home = folder / name

@@ -89,13 +89,11 @@ class Request:
 
 
 def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
-    """The JSON of an error."""
     error = {"type": ERROR_TYPES.get(status, "api_error"), "message": message}
     return {"type": "error", "error": error, "request_id": request_id}
 
 
 def message_body(answer: Answer, *, model: str, number: int) -> dict[str, Any]:
-    """The JSON of a whole message; *number* makes its ids, which differ from every other message's."""
     content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
     for index, call in enumerate(answer.tools):
         made = f"toolu_{number:06}{index:02}"
@@ -113,7 +111,7 @@ def message_body(answer: Answer, *, model: str, number: int) -> dict[str, Any]:
 
 
 def stream(message: Mapping[str, Any]) -> Iterator[bytes]:
-    """*message* as server-sent events, in the order in which the API sends them."""
+    """*message* as server-sent events."""
     begun = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
     yield _event("message_start", message=begun)
     for index, block in enumerate(message["content"]):
@@ -124,7 +122,6 @@ def stream(message: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content, which is a string or a list of blocks; tools as what they were given."""
     if isinstance(content, str):
         return content
     return "\n".join(_text_of_block(block) for block in content or ())

@@ -22,7 +22,6 @@ PROJECT = "/home/dev/project"  # the folder of all these sessions
 COMMITTED_AT = "2026-11-19T10:00:00Z"  # before the sessions begin
 _GIT = ("git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgsign=false")
 _FOLDER = re.compile(r"/[^\s'\"]*/\d\d-[a-z-]+/")
-_DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
 
 
 @dataclass(slots=True)
@@ -114,8 +113,7 @@ class Play:
 
 
 def is_risky(text: str) -> bool | None:
-    """Whether a reader marked *text* as risky; None if nobody marked it. The folder of a whole transcript's project
-    isn't part of the text."""
+    """Whether a reader marked *text* as risky; None if nobody marked it."""
     return marking.by_hand().get(_FOLDER.sub(f"{PROJECT}/", text))
 
 
@@ -148,7 +146,6 @@ class State:
 
 
 def of_blind(blind: BlindSession) -> Play:
-    """A session given as plain data."""
     after = {**blind.tracked, **blind.untracked}
     for kind, *rest in blind.steps:
         if kind == "write":
@@ -229,7 +226,6 @@ def _whole(path: str) -> str:
 
 
 def project_of(store: Store, folder: Path, play: Play, points: Sequence[str]) -> Project:
-    """A project in *folder* with the repository of *play* and pat-001 and so on."""
     lay_out(folder, play.tracked)
     for path, content in play.after.items():
         _put(folder, path, content)
@@ -239,7 +235,6 @@ def project_of(store: Store, folder: Path, play: Play, points: Sequence[str]) ->
 
 
 def add_points(project: Project, points: Sequence[str]) -> None:
-    """Give *project* pat-001 and so on."""
     for text in points:
         edit.add(project, text, section="PATTERNS & APPROACHES")
 
@@ -263,7 +258,7 @@ def _put(folder: Path, path: str, content: str) -> None:
 
 
 def learn(project: Project, play: Play, folder: Path, times: int = 1) -> int:
-    """Learn from *play*, *times* sessions of it; how often the model was asked."""
+    """Learn from *times* sessions of *play*; how often the model was asked."""
     model = ObedientModel(play.session)
     for number in range(times):
         path = replace(play.session).write(folder, number, project=str(project.folder))
@@ -272,7 +267,6 @@ def learn(project: Project, play: Play, folder: Path, times: int = 1) -> int:
 
 
 def state_of(project: Project) -> State:
-    """What sessions of *project* would be shown."""
     points = read_playbook(project).points
     return State(
         {point.name: point.text for point in points}, {point.name: (point.helpful, point.harmful) for point in points}
@@ -280,6 +274,5 @@ def state_of(project: Project) -> State:
 
 
 def rows(store: Store, table: str) -> int:
-    """How many rows *table* has."""
     with store.snapshot() as connection:
         return int(connection.execute(sql(f"SELECT count(*) FROM {table}")).scalar() or 0)

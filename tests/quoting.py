@@ -18,8 +18,7 @@ _KINDS = {
 
 
 def quoting(scripted: Scripted, curated: object = None) -> Callable[[Request], Answer | str]:
-    """*scripted*, with evidence in each of its tags and operations that has none. A reflector without lessons gets
-    those that the curator's answer *curated* adds, if it is a text."""
+    """*scripted* with evidence. A reflector without lessons gets those that the curator's answer *curated* adds."""
     added = _added(curated)
 
     def answer(request: Request) -> Answer | str:
@@ -32,7 +31,7 @@ def quoting(scripted: Scripted, curated: object = None) -> Callable[[Request], A
 
 
 def with_evidence(text: str, request: Request, added: Sequence[tuple[str, str]] = ()) -> str:
-    """The answer *text* to *request* with evidence: the reflector's quotes the transcript, the curator's the lesson."""
+    """Reflectors quote the transcript, curators the lesson."""
     try:
         answer = json.loads(text)
     except ValueError:

@@ -9,7 +9,6 @@ from playbook_db.services.learning.asking import Chunk
 
 
 def read_lines(path: str, start: int = 0) -> Iterator[Line]:
-    """The lines from the byte *start* on."""
     transcript = Transcript(path)
     for _ in transcript.lines(start):
         pass
@@ -17,7 +16,6 @@ def read_lines(path: str, start: int = 0) -> Iterator[Line]:
 
 
 def read_chunks(path: str, start: int, max_chars: int, **given: Any) -> Iterator[Chunk]:
-    """The chunks from the byte *start* on."""
     reader = ChunkReader(Transcript(path), max_chars, **given)
     reader.skip(start)
     yield from reader.chunks()

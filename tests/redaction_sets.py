@@ -41,25 +41,24 @@ class Sample:
 
 @cache
 def known(*, is_anywhere: bool = False) -> tuple[Sample, ...]:
-    """Secrets that the rules were written for: each must be redacted. Some *is_anywhere*: in every other text, too."""
+    """Secrets that the rules were written for. Those marked *is_anywhere* can be in any other text."""
     return tuple(_read("known.jsonl", "anywhere" if is_anywhere else ""))
 
 
 @cache
 def harmless(*, is_anywhere: bool = False) -> tuple[str, ...]:
-    """Texts that look like secrets, and hold none: each must stay. Some do so *is_anywhere*: in every other text."""
+    """Texts that look like secrets, and contain none."""
     return tuple(sample.text for sample in _read("harmless.jsonl", "anywhere" if is_anywhere else ""))
 
 
 @cache
 def blind(part: str, *, is_unread: bool) -> tuple[Sample, ...]:
-    """Texts of one of PARTS, by an author who hadn't seen the rules. Authors of rules haven't read the unread ones."""
+    """Texts by an author who hadn't seen the rules. Authors of rules haven't read the unread ones."""
     name = "blind-unread.jsonl.xz" if is_unread else "blind.jsonl"
     return tuple(_read(name, part))
 
 
 def share_right(samples: Collection[Sample], redact: Callable[[str], str]) -> float:
-    """The share of *samples* that *redact* gets right."""
     return sum(sample.is_redacted_by(redact) for sample in samples) / len(samples)
 
 

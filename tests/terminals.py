@@ -4,7 +4,7 @@ import os
 
 
 def read_to_end(leader: int) -> str:
-    """All that is printed on the terminal whose other side is *leader*, which is closed then."""
+    """All that is printed on the terminal *leader*, which is then closed."""
     printed = b""
     while True:
         try:

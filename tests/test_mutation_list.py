@@ -11,20 +11,19 @@ HOOKS = {"enqueue", "events", "hook_runner", "inject", "registration", "remind",
 
 
 def test_each_promise_can_be_broken() -> None:
-    """Its function is there, and the change makes another function of it that Python can read."""
     assert {promise.behavior: problem for promise in read_list() if (problem := _problem_of(promise))} == {}
 
 
-def test_each_promise_names_tests_that_are_there() -> None:
-    """Each is a single test, so that a run takes seconds. If you rename a test, rename it in the list."""
+def test_tests_of_promises_exist() -> None:
+    """If you rename a test, rename it in the list."""
     named = {test for promise in read_list() for test in promise.tests}
 
     assert [test for test in sorted(named) if not _is_there(test)] == []
     assert all(promise.tests for promise in read_list())
 
 
-def test_the_list_stays_one_of_promises_over_all_layers() -> None:
-    """No promise is listed twice, and each layer has three at least."""
+def test_each_layer_has_promises() -> None:
+    """No promise is listed twice."""
     promises = read_list()
     count = Counter(map(_layer_of, promises))
 

@@ -35,7 +35,6 @@ FINE = re.compile("^connection_made$|NotFoundError$|left_out|not_blank|lessons?(
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
-    """The names that *tree* gives, public and private: functions, classes, parameters, variables and fields."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.MatchAs(name=str()):
@@ -47,7 +46,6 @@ def names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def words_of(name: str) -> list[str]:
-    """`read_log` and `ReadLog` are the words `read` and `log`."""
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", FINE.sub("", name))]
 
 
@@ -64,25 +62,22 @@ def _better_name(name: str) -> str | None:
 
 
 def _better_names(module: str) -> dict[str, str]:
-    """The names of *module* for which there are better words, with those."""
     names = {Path(module).stem, *names_in(ast.parse(MODULES[module].read_text(encoding="utf-8")))}
     return {name: better for name in names if (better := _better_name(name))}
 
 
-def test_no_name_is_a_word_that_was_given_up() -> None:
-    """Of functions, classes, parameters, variables, fields and the module itself."""
+def test_no_name_has_a_given_up_word() -> None:
     assert {module: bad for module in MODULES if (bad := _better_names(module))} == {}
 
 
 @pytest.mark.parametrize(
     "name", ["told", "_points_found", "kept", "stretch_of", "taken_back_in", "_told", "gone_paths"]
 )
-def test_such_a_name_is_noticed(name: str) -> None:
-    """Public or private, at its end or in it."""
+def test_given_up_names_are_found(name: str) -> None:
     assert _better_name(name)
 
 
-def test_names_in_clean_tests_have_no_given_up_word() -> None:
+def test_clean_tests_have_no_given_up_word() -> None:
     """`tests.prose` lists the folders of tests and benchmarks that are clean."""
     files = [path for folder in prose.CLEAN for path in (prose.ROOT / folder).glob("*.py")]
     bad = {path.name: names for path in files if (names := _given_up(path.read_text(encoding="utf-8")))}
@@ -91,18 +86,16 @@ def test_names_in_clean_tests_have_no_given_up_word() -> None:
 
 
 def _given_up(source: str) -> list[str]:
-    """The functions and classes of a test that have a word of GIVEN_UP in their names."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     names = [node.name for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
     return [name for name in names if GIVEN_UP.intersection(words_of(name)) or TAKE_BACK.search(name)]
 
 
-def test_given_up_words_are_noticed_in_tests() -> None:
+def test_given_up_words_are_found_in_tests() -> None:
     assert _given_up("def test_user_is_told(): ...\ndef test_file(): ...") == ["test_user_is_told"]
 
 
 def test_no_two_public_classes_share_a_name() -> None:
-    """One name, one thing."""
     places = defaultdict(list)
     for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

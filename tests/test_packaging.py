@@ -22,7 +22,6 @@ import playbook_db
 from playbook_db import files
 from playbook_db.errors import DatabaseError
 from playbook_db.services.reading.sql import read_docs
-from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # starts processes
@@ -44,15 +43,12 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(released: Path) -> Path:
-    """The wheel."""
     return released / f"playbook_db-{_VERSION}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")
 def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Gives an environment with the wheel, one of its extras (`""` is none), and their declared requirements.
-
-    The requirements are links to the packages of this test's own environment, as tests have no network."""
+    """Gives an environment with the wheel, one extra (`""` is none), and links to the packages that they require."""
     made: dict[str, Path] = {}
 
     def environment(extra: str) -> Path:
@@ -69,7 +65,7 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Calla
 
 @pytest.fixture
 def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
-    """Runs the command `playbook` of an environment in an empty project, outside the checkout."""
+    """Runs the installed command `playbook` in an empty project."""
     (tmp_path / "project").mkdir()
     settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
@@ -102,7 +98,7 @@ def _lend(site: Path, extra: str) -> None:
 
 
 def _needed(package: str, *extras: str) -> set[str]:
-    """The packages that *package* with its *extras* says it needs, and what those need."""
+    """The packages that *package* with its *extras* needs, directly or not."""
     waiting, seen = [(package, tuple(extras))], {(package, tuple(extras))}
     while waiting:
         name, wanted = waiting.pop()
@@ -116,8 +112,8 @@ def _needed(package: str, *extras: str) -> set[str]:
     return {name for name, _ in seen} - {package}
 
 
-def test_one_version_stands_everywhere() -> None:
-    """In the package, for the plugin, and at the head of the changelog with the day of the release."""
+def test_versions_are_equal_everywhere() -> None:
+    """The changelog starts with it and the day of the release."""
     plugin = json.loads((_ROOT / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     head = re.search(r"^## (.*)", (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -126,8 +122,7 @@ def test_one_version_stands_everywhere() -> None:
     assert re.fullmatch(rf"{re.escape(_VERSION)} \((\d{{4}}-\d\d-\d\d|unreleased)\)", head[1])
 
 
-def test_an_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
-    """What is wrong there refuses the upload, when the version is tagged already."""
+def test_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         text = archive.read(f"playbook_db-{_VERSION}.dist-info/METADATA").decode("utf-8")
     with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
@@ -143,8 +138,7 @@ def test_an_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
 
 
 @pytest.mark.smoke
-def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Path) -> None:
-    """The wheel of these tests was built from it. Tests need the whole repository: git's files, the plugin, docs."""
+def test_sdist_has_all_for_the_wheel_and_no_tests(released: Path) -> None:
     with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
 
@@ -152,8 +146,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Pat
     assert not any(name.startswith(("tests/", "benchmarks/", "evals/", ".venv")) for name in names)
 
 
-def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
-    """Each file of the package, and of the folders beside it what commands and hooks look for."""
+def test_wheel_has_all_files_for_run_time(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     package = [path for path in (_ROOT / "playbook_db").rglob("*") if path.is_file() and path.suffix != ".pyc"]
 
@@ -167,8 +160,8 @@ def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
 
 
 @pytest.mark.smoke
-def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environments: Callable[[str], Path]) -> None:
-    """With nothing but what it declares to need; its files come from the package."""
+def test_installed_wheel_works(run: Run, tmp_path: Path, environments: Callable[[str], Path]) -> None:
+    """It has only its declared requirements."""
 
     def playbook(*arguments: str) -> str:
         done = run(*arguments)
@@ -185,6 +178,7 @@ def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environ
     assert "boats float" in playbook("list")
     assert "[kpt_001] helpful=0 harmful=0 :: use type hints" in playbook("render")
     assert json.loads(playbook("export"))["sections"]["OTHERS"][0]["name"] == "kpt_001"
+    assert playbook("mcp") == ""  # the client is gone at once
     playbook("install")
     hooks = (tmp_path / ".claude" / "settings.json").read_text(encoding="utf-8")
     assert str(_site(environments("")) / "playbook_db" / "_hooks" / "inject.py") in hooks
@@ -194,16 +188,15 @@ def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environ
     ("extra", "arguments"),
     [("web", ["web", "--no-open"]), ("postgres", ["--db", "postgresql://127.0.0.1:1/none", "list"])],
 )
-def test_what_needs_an_extra_says_so_in_one_line(run: Run, extra: str, arguments: Sequence[str]) -> None:
-    """And how to have it."""
+def test_missing_extra_is_named_in_one_line(run: Run, extra: str, arguments: Sequence[str]) -> None:
     done = run(*arguments)
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert f"'.[{extra}]' in a checkout" in done.stderr
 
 
-def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path], tmp_path: Path) -> None:
-    """With the extra `web`: a page, its style and its script."""
+def test_wheel_serves_the_pages(environments: Callable[[str], Path], tmp_path: Path) -> None:
+    """The extra `web` has all that they need."""
     with _serving(environments("web"), tmp_path) as address:
         pages = subprocess.run(
             [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=300
@@ -213,16 +206,8 @@ def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path]
     assert [int(length) > 500 for length in re.findall(r"^(\d+) static/", pages, re.MULTILINE)] == [True, True]
 
 
-def test_an_editable_install_finds_the_repositorys_own_migrations_and_documentation() -> None:
-    """There the package's folder has none, and the checkout's serve."""
-    assert migrations_folder() == str(_ROOT / "migrations")
-    assert read_docs() == (_ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
-
-
-def test_documentation_of_the_package_comes_first_and_none_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A folder `docs` beside an installed package is another's."""
+def test_packaged_documentation_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder `docs` next to an installed package belongs to another package."""
     package = tmp_path / "site-packages" / "playbook_db"
     monkeypatch.setattr(files, "_PACKAGE", str(package))
     with pytest.raises(DatabaseError, match=r"lacks docs/sql\.md"):
@@ -234,34 +219,6 @@ def test_documentation_of_the_package_comes_first_and_none_is_an_error(
     assert read_docs() == "ours"
 
 
-def test_the_tools_of_a_session_are_served_from_the_wheel(
-    run: Run, environments: Callable[[str], Path], tmp_path: Path
-) -> None:
-    """Without any extra."""
-    run("init")
-    asked: list[dict[str, object]] = [
-        {"id": 1, "method": "initialize", "params": {**_CLIENT, "protocolVersion": "2025-06-18"}},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/list"},
-    ]
-    settings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONSAFEPATH": "1"}
-    command = [str(environments("") / "bin" / "playbook"), "--project", str(tmp_path / "project"), "mcp"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked))
-        server.stdin.flush()
-        first, second = (json.loads(server.stdout.readline())["result"] for _ in range(2))
-        server.stdin.close()
-        assert server.wait(300) == 0
-
-    assert first["serverInfo"]["name"] == "playbook"
-    assert second["tools"]
-
-
-_CLIENT = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ASK = """
 import sys, urllib.parse, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
@@ -274,7 +231,7 @@ for path in ("static/style.css", "static/page.js"):
 
 @contextmanager
 def _serving(environment: Path, home: Path) -> Iterator[str]:
-    """The address that `playbook web` of the *environment* prints, while it serves."""
+    """The address that `playbook web` prints."""
     command = [str(environment / "bin" / "playbook"), "--project", str(home), "web", "--no-open"]
     settings = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, cwd=home, env=settings, stdout=subprocess.PIPE, text=True) as process:

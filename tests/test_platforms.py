@@ -25,27 +25,25 @@ _ONE_SYSTEMS = re.compile(
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
-    """Python before 3.11.5 matches that wrong, so that private keys passed; an atomic group does the same."""
+    """Python before 3.11.5 matches that wrong, so private keys were not masked; use an atomic group."""
     patterns = [*_ROOT.rglob("*.py"), *_ROOT.rglob("*.toml")]
     repeated = {str(path) for path in patterns if re.search(r"\)(?:\{+[0-9,]+\}+|[*+?])\+", path.read_text("utf-8"))}
 
     assert repeated == set()
 
 
-def test_only_one_module_asks_which_system_this_is() -> None:
-    """Nor does another use what only some systems have; that a hook ends in time by a signal is its runner's own."""
+def test_one_module_knows_the_systems() -> None:
     code = [*_ROOT.rglob("*.py"), *(_ROOT.parent / "hooks").glob("*.py")]
     there = {path.name for path in code if _ONE_SYSTEMS.search(path.read_text(encoding="utf-8"))}
 
     assert there == {"platforms.py"}
 
 
-def test_on_windows_every_command_says_what_to_do(
+def test_windows_gets_one_sentence(
     playbook: Playbook,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """One sentence in place of a traceback; the set-up of the plugin, too."""
     monkeypatch.setattr(platforms, "SYSTEM", "win32")
 
     for arguments in ([], ["--help"], ["list"], ["web"]):
@@ -58,7 +56,6 @@ def test_on_windows_every_command_says_what_to_do(
 
 
 def test_error_names_another_owner_and_the_command(tmp_path: Path) -> None:
-    """All of the data folder at once; a file elsewhere alone."""
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
     data, elsewhere = tmp_path / "playbook", tmp_path / "my file.db"
@@ -75,8 +72,7 @@ def test_error_names_another_owner_and_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_that_sentence_comes_before_anything_that_windows_lacks() -> None:
-    """Without the modules that it doesn't have."""
+def test_windows_sentence_needs_no_missing_module() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['fcntl', 'pwd', 'grp', 'termios', 'resource']));"
         "from playbook_db import platforms; platforms.SYSTEM = 'win32';"
@@ -88,8 +84,8 @@ def test_that_sentence_comes_before_anything_that_windows_lacks() -> None:
     assert done.stderr.startswith("playbook: playbook-db runs on Linux and macOS.")
 
 
-def test_a_file_is_on_the_disk_as_macos_means_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its own request; if the system or the file system doesn't know that, by fsync."""
+def test_macos_syncs_files_fully(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the file system refuses that request, fsync must do."""
     asked: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda handle: asked.append("fsync"))
     monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))
@@ -107,20 +103,19 @@ def test_a_file_is_on_the_disk_as_macos_means_it(tmp_path: Path, monkeypatch: py
     assert asked == ["fsync", "full", "fsync"]
 
 
-def test_the_database_is_on_the_disk_as_macos_means_it(tmp_path: Path) -> None:
-    """Before SQLite writes over what a log has brought into the file; elsewhere the setting does nothing."""
+def test_macos_syncs_the_database_fully(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "some.db").close()
 
     with closing(open_file(str(tmp_path / "some.db"), "write")) as connection:
         assert connection.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
 
 
-def test_a_folder_that_a_person_names_is_spelled_as_the_disk_has_it(
+def test_folder_is_spelled_as_on_the_disk(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     playbook: Playbook,  # noqa: F811
 ) -> None:
-    """`~/shop` and `~/Shop` are one folder where capitals don't count, and one playbook. Here they do count."""
+    """On macOS, `~/shop` and `~/Shop` are one folder with one playbook."""
     for name in ("other case", "Café"):
         (tmp_path / name).mkdir()
     spelled = os.fsencode(tmp_path / "Café") + b"\0"
@@ -133,8 +128,7 @@ def test_a_folder_that_a_person_names_is_spelled_as_the_disk_has_it(
 
 
 @pytest.mark.slow
-def test_a_lock_of_bytes_is_whole_or_not_there(tmp_path: Path) -> None:
-    """Where the second range is another's, the first is free again."""
+def test_lock_has_all_bytes_or_none(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(20))
     with open(path, "r+b") as ours, _other_holds(path, (10, 5)):
@@ -147,7 +141,7 @@ def test_a_lock_of_bytes_is_whole_or_not_there(tmp_path: Path) -> None:
 
 @contextmanager
 def _other_holds(path: Path, bytes_locked: tuple[int, int]) -> Iterator[None]:
-    """Another process, which alone can hold a lock against this one, has locked the bytes."""
+    """Another process has locked the bytes."""
     code = f"""
 from playbook_db import platforms
 with open({str(path)!r}, "r+b") as file:

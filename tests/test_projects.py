@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +18,7 @@ def _git(*arguments: str, cwd: Path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with one commit and a folder `package` in it."""
+    """A repository with one commit and a folder `package`."""
     made = tmp_path / "repository"
     (made / "package").mkdir(parents=True)
     (made / "package" / "module.py").touch()
@@ -30,8 +29,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_all_worktrees_of_a_repository_are_one_project(repository: Path, tmp_path: Path) -> None:
-    """A linked worktree, made by git itself, has the key of the main one; a folder inside, that of its twin."""
+def test_worktrees_are_one_project(repository: Path, tmp_path: Path) -> None:
     linked = tmp_path / "elsewhere"
     _git("worktree", "add", "-q", str(linked), cwd=repository)
 
@@ -40,8 +38,7 @@ def test_all_worktrees_of_a_repository_are_one_project(repository: Path, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_worktree_of_a_bare_repository_is_keyed_by_that(repository: Path, tmp_path: Path) -> None:
-    """Without a main worktree, the bare repository is the project."""
+def test_bare_repository_is_the_project(repository: Path, tmp_path: Path) -> None:
     _git("clone", "-q", "--bare", str(repository), str(tmp_path / "bare.git"), cwd=tmp_path)
     for name in ("one", "two"):
         _git("worktree", "add", "-q", "--detach", str(tmp_path / name), cwd=tmp_path / "bare.git")
@@ -52,8 +49,7 @@ def test_a_worktree_of_a_bare_repository_is_keyed_by_that(repository: Path, tmp_
 
 
 @pytest.mark.slow
-def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
-    """Its `.git` is a file too, but it is another repository."""
+def test_submodule_is_its_own_project(repository: Path, tmp_path: Path) -> None:
     outer = tmp_path / "outer"
     outer.mkdir()
     _git("init", "-q", ".", cwd=outer)
@@ -62,8 +58,8 @@ def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -
     assert projects.project_key(str(outer / "inner")) == str(outer / "inner")
 
 
-def test_links_to_a_folder_are_the_folder(tmp_path: Path) -> None:
-    """A project has one playbook, by whatever path one comes to it; two folders of the same name have two."""
+def test_link_to_a_folder_is_the_folder(tmp_path: Path) -> None:
+    """Two folders of the same name are two projects."""
     for parent in ("one", "two"):
         (tmp_path / parent / "app").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "one" / "app")
@@ -73,16 +69,15 @@ def test_links_to_a_folder_are_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "gitdir:", "gitdir: /nowhere", "gitdir: a\0b", "gitdir: .git", "\udcff"])
-def test_a_broken_git_file_breaks_nothing(tmp_path: Path, content: str) -> None:
-    """The folder is then its own project."""
+def test_broken_git_file_is_ignored(tmp_path: Path, content: str) -> None:
     (tmp_path / ".git").write_text(content, errors="surrogateescape")
 
     assert projects.project_key(str(tmp_path)) == str(tmp_path)
 
 
 @pytest.mark.slow
-def test_a_worktree_that_names_its_repository_by_a_relative_path_is_one_of_it(repository: Path, tmp_path: Path) -> None:
-    """As git writes both pointers with `worktree.useRelativePaths`."""
+def test_worktree_may_have_relative_paths(repository: Path, tmp_path: Path) -> None:
+    """Git writes them with `worktree.useRelativePaths`."""
     linked = tmp_path / "elsewhere"
     _git("worktree", "add", "-q", str(linked), cwd=repository)
     (linked / ".git").write_text("gitdir: ../repository/.git/worktrees/elsewhere\n")
@@ -91,14 +86,10 @@ def test_a_worktree_that_names_its_repository_by_a_relative_path_is_one_of_it(re
     assert projects.project_key(str(linked)) == str(repository)
 
 
-def _names_the_repository(fake: Path, victim: Path) -> None:
+def _names_itself_too(fake: Path, victim: Path) -> None:
     (fake / "x").mkdir()
     (fake / ".git").write_text("gitdir: x\n")
     (fake / "x" / "commondir").write_text(f"{victim}/.git\n")
-
-
-def _names_itself_too(fake: Path, victim: Path) -> None:
-    _names_the_repository(fake, victim)
     (fake / "x" / "gitdir").write_text("../.git\n")
 
 
@@ -113,10 +104,6 @@ def _takes_a_real_worktrees_place(fake: Path, victim: Path) -> None:
     (fake / ".git").write_text(f"gitdir: {victim}/.git/worktrees/linked\n")
 
 
-def _links_to_a_real_worktrees_file(fake: Path, victim: Path) -> None:
-    (fake / ".git").symlink_to(victim.with_name("linked") / ".git")
-
-
 def _links_to_the_repositorys_entry(fake: Path, victim: Path) -> None:
     (fake / "worktrees").symlink_to(victim / ".git" / "worktrees")
     (fake / ".git").write_text("gitdir: worktrees/linked\n")
@@ -125,16 +112,14 @@ def _links_to_the_repositorys_entry(fake: Path, victim: Path) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        _names_the_repository,
         _names_itself_too,
         _looks_like_an_entry_of_the_repository,
         _takes_a_real_worktrees_place,
-        _links_to_a_real_worktrees_file,
         _links_to_the_repositorys_entry,
     ],
 )
-def test_a_folder_that_calls_itself_a_worktree_is_none(tmp_path: Path, made: Callable[..., None]) -> None:
-    """The repository must say so too: a clone may hold any file, and would be shown another project's playbook."""
+def test_false_worktree_gets_no_other_project(tmp_path: Path, made: Callable[..., None]) -> None:
+    """The repository must name the worktree, too: a clone may contain any file."""
     victim, fake = tmp_path / "victim", tmp_path / "fake"
     linked = a_worktree(victim, tmp_path / "linked")
     fake.mkdir()
@@ -145,8 +130,7 @@ def test_a_folder_that_calls_itself_a_worktree_is_none(tmp_path: Path, made: Cal
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "large"])
-def test_only_a_plain_file_of_sane_size_is_read(tmp_path: Path, kind: str) -> None:
-    """Whatever a clone brings, nothing is waited for, and a folder with such a `.git` is its own project."""
+def test_only_small_plain_files_are_read(tmp_path: Path, kind: str) -> None:
     file = tmp_path / ".git"
     if kind == "pipe":
         os.mkfifo(file)
@@ -163,15 +147,7 @@ def test_only_a_plain_file_of_sane_size_is_read(tmp_path: Path, kind: str) -> No
     assert projects.project_key(str(tmp_path)) == str(tmp_path)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
-def test_endless_file_without_a_size_is_not_read() -> None:
-    """As the files of /proc, which are plain and empty, and hold more than any memory."""
-    with pytest.raises(OSError, match="larger than 1 MiB"):
-        projects.read_plain("/proc/self/pagemap")
-
-
-def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
-    """However many pieces that takes; through a link too."""
+def test_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
     content = os.urandom(projects.MAX_SMALL_FILE_BYTES)
     (tmp_path / "file").write_bytes(content)
     (tmp_path / "link").symlink_to("file")
@@ -180,8 +156,8 @@ def test_a_plain_file_is_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9", b"caf\xee\xbf\xa9", "café".encode(), b"\xff\xfe"])
-def test_every_folder_has_a_key_that_a_database_can_keep_and_that_leads_back(tmp_path: Path, name: bytes) -> None:
-    """A name is bytes, and need not be UTF-8; the escape of such bytes may also be a name by itself."""
+def test_any_folder_name_can_be_a_key(tmp_path: Path, name: bytes) -> None:
+    """A name need not be UTF-8."""
     folder = tmp_path / os.fsdecode(name)
     try:
         folder.mkdir()

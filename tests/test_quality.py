@@ -24,10 +24,8 @@ pytestmark = pytest.mark.nightly
         ("named", "held-out", 0.750, 0.694, 0.0),
     ],
 )
-def test_search_finds_and_hooks_show_the_right_point(
-    wording: str, split: str, found: float, shown: float, wrong: float
-) -> None:
-    """any@3 of both, and how often hooks answer although nothing fits."""
+def test_right_points_are_found_and_shown(wording: str, split: str, found: float, shown: float, wrong: float) -> None:
+    """Also, how often hooks answer if nothing fits."""
     book, prompts = stored_corpus(wording), read_prompts(split)
 
     assert scores(book.search, prompts)[1] >= found - 0.001
@@ -37,7 +35,7 @@ def test_search_finds_and_hooks_show_the_right_point(
 
 @pytest.mark.parametrize(("wording", "counts"), [("bare", [1, 2, 2, 3, 5]), ("named", [1, 2, 3, 4, 6])])
 def test_few_unrelated_prompts_are_answered(wording: str, counts: list[int]) -> None:
-    """Of 40 prompts in each of three sets, and of 80 in each of two."""
+    """Three sets have 40 prompts, two have 80."""
     show = stored_corpus(wording).show
 
     for split, most in zip(UNRELATED, counts, strict=True):
@@ -45,22 +43,19 @@ def test_few_unrelated_prompts_are_answered(wording: str, counts: list[int]) -> 
 
 
 def test_point_that_names_the_place_is_shown() -> None:
-    """For all English prompts that name it, too."""
     prompts = [each for split in SPLITS for each in read_prompts(split) if each.names and each.language == "en"]
 
     assert scores(stored_corpus("named").show, prompts)[1] == 1
 
 
 def test_retired_point_is_not_found() -> None:
-    """The corpus has old rules that were retired."""
     retired = {point.name for point in read_points("named") if not point.live}
     search = stored_corpus("named").search
 
     assert not any(retired.intersection(search(each.text, 50)) for split in SPLITS for each in read_prompts(split))
 
 
-def test_small_playbooks_and_errors_get_the_right_point() -> None:
-    """In a playbook of 60 points."""
+def test_small_playbook_shows_the_right_point() -> None:
     right, wrong = in_size("named", "train", 60)
     its_own, another, answers = at_errors("train", 60)
 

@@ -31,12 +31,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.sqlite, pytest.
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests, which allows no socket at all."""
+    """It replaces the fixture for all tests, which allows no socket."""
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """The made-up corpus."""
     return sde_sample.write(tmp_path / "corpus" / "sde-bench").parent
 
 
@@ -45,8 +44,7 @@ def _run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_decisions_reach_the_reflector_the_playbook_and_the_model(tmp_path: Path) -> None:
-    """Without a model: every sentence, every decision, every session with the playbook, and none of the others."""
+def test_decisions_reach_playbook_and_model(tmp_path: Path) -> None:
     installed(VERSION)
     figures = without_model.run(tmp_path, quick=True)
 
@@ -61,8 +59,7 @@ def test_decisions_reach_the_reflector_the_playbook_and_the_model(tmp_path: Path
     assert placebo[5] == playbook[5] != "0"
 
 
-def test_the_placebo_has_the_length_and_nothing_of_the_content() -> None:
-    """The line around a point stays, so that both look alike."""
+def test_placebo_has_only_the_length_of_a_point() -> None:
     point = "[ctx-001] helpful=2 harmful=0 :: Labels are cut to 22 characters"
     answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": f"# Playbook\n{point}\n"}}
 
@@ -92,7 +89,6 @@ def _reflection(tasks: Sequence[Task], prompt: str) -> str:
 
 
 def _curation(tasks: Sequence[Task], prompt: str) -> str:
-    """A curator's answer that adds a point for each lesson."""
     lessons = prompt.rpartition("\n<lessons>")[2]
     operations = [
         {"type": "ADD", "text": task.point, "section": "PROJECT CONTEXT", "evidence": quotes}
@@ -103,7 +99,7 @@ def _curation(tasks: Sequence[Task], prompt: str) -> str:
 
 
 def _model(tasks: Sequence[Task]) -> list[Rule]:
-    """A model that learns each decision, and fixes a bug rightly only if it sees the decision."""
+    """A model that learns each decision, and fixes a bug only if it sees the decision."""
 
     def work(request: Request) -> Answer:
         if "tool_result" in json.dumps(request.body["messages"]):
@@ -124,8 +120,8 @@ def _model(tasks: Sequence[Task]) -> list[Rule]:
     ]
 
 
-def test_a_trial_runs_with_a_model_and_goes_on(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It learns once, works in each arm, grades by the hidden test, and asks for no session twice."""
+def test_trial_runs_with_a_model_and_resumes(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It repeats no session."""
     installed(VERSION)
     tasks = sde_bench.read(corpus)
     monkeypatch.chdir(tmp_path)
@@ -190,8 +186,8 @@ class _People:
         return code.replace(wrong, right) if task.policy in text else code
 
 
-def test_people_can_answer_in_place_of_a_model(corpus: Path, tmp_path: Path) -> None:
-    """A killed trial goes on. Nobody is asked twice, except for an answer of the wrong form."""
+def test_people_can_answer_instead_of_a_model(corpus: Path, tmp_path: Path) -> None:
+    """A killed trial resumes."""
     people = _People(tmp_path / "trial", corpus)
 
     people.work(until=4)
@@ -208,8 +204,8 @@ def test_people_can_answer_in_place_of_a_model(corpus: Path, tmp_path: Path) -> 
     assert all((read / task.module).exists() for task in sde_bench.read(corpus))
 
 
-def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cost comes first; without an answer, a key or a corpus one sentence says what is missing."""
+def test_trial_needs_consent_a_key_and_a_corpus(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost comes first."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     keyless = _run(ROOT, "--corpus", str(corpus), "--model", "claude-sonnet-5-5", "--yes")
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -223,8 +219,7 @@ def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pyte
     assert 0 not in (keyless.returncode, silent.returncode, bare.returncode)
 
 
-def test_a_corpus_that_is_missing_cut_or_other_is_named(corpus: Path, tmp_path: Path) -> None:
-    """In one sentence that says how to get the right one; the command ends with it."""
+def test_wrong_corpus_is_named(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=rf"There is no sde-bench in {tmp_path}; run: git clone"):
         sde_bench.read(tmp_path)
     task = corpus / "sde-bench" / "sample-pause" / "tasks" / "main" / "task.json"
@@ -242,7 +237,6 @@ def test_a_corpus_that_is_missing_cut_or_other_is_named(corpus: Path, tmp_path: 
 
 
 def _results(solved: Mapping[str, Sequence[bool]]) -> list[Result]:
-    """The results of one session for each task and arm."""
     return [
         {"task": f"t-{number}", "arm": arm, "repeat": 0, "solved": value, "cost_usd": 0.5, "turns": 9}
         for arm, values in solved.items()
@@ -250,8 +244,8 @@ def _results(solved: Mapping[str, Sequence[bool]]) -> list[Result]:
     ]
 
 
-def test_the_analysis_finds_a_difference_and_says_if_there_is_none() -> None:
-    """By task, with an interval, or with the number of tasks that is needed; tasks with harm are named."""
+def test_analysis_finds_a_difference_or_none() -> None:
+    """Tasks with harm are named."""
     plan = Plan([], [], "some-model", 1)
     clear = {"none": [False] * 20, "placebo": [False] * 20, "playbook": [True] * 16 + [False] * 4}
     mixed = {"none": [True, False] * 6, "placebo": [True, False] * 6, "playbook": [False, True] * 6}
@@ -266,11 +260,3 @@ def test_the_analysis_finds_a_difference_and_says_if_there_is_none() -> None:
     assert re.search(r"playbook - placebo: \+0\.0 .*no difference can be told; to see 10 points, about 8\d\d", open_[0])
     assert open_[3].startswith("Solved less often with the playbook than without: 6 of 12: t-0, t-10")
     assert empty[0] == "playbook - placebo: no difference can be told yet"
-
-
-def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
-    """And the setting that names it is."""
-    assert (
-        "an unknown amount (set PLAYBOOK_PRICE_PER_MTOK=in,out for some-model)"
-        in Plan([], [], "some-model", 1).estimate()
-    )

@@ -34,7 +34,6 @@ def test_always():
     ids=["commit", "all", "a file"],
 )
 def test_tier_chooses_tests(arguments: list[str], number: int, tmp_path: Path) -> None:
-    """The commit tier leaves out nightly tests, unless you name their file."""
     (tmp_path / "test_it.py").write_text(_FILE, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "tests.tiers", "-q", *arguments]
@@ -44,7 +43,7 @@ def test_tier_chooses_tests(arguments: list[str], number: int, tmp_path: Path) -
     assert f"{number} passed" in output.stdout
 
 
-def test_random_order_is_repeated_by_its_seed(request: pytest.FixtureRequest) -> None:
+def test_seed_repeats_the_random_order(request: pytest.FixtureRequest) -> None:
     """Tests of one file stay together, as they may share a server."""
     ours, others = list(request.session.items[:200]), list(request.session.items[:200])
 
@@ -54,11 +53,3 @@ def test_random_order_is_repeated_by_its_seed(request: pytest.FixtureRequest) ->
     files = [item.path for item in ours]
     assert ours == others
     assert sorted(files, key=files.index) == files
-
-
-def test_commit_tier_repeats_its_examples() -> None:
-    """The other tier tries new ones, and prints a decorator that repeats a failing one."""
-    fixed, random_ones = (tiers.settings.get_profile(name) for name in ("fixed", "random"))
-
-    assert (fixed.derandomize, random_ones.derandomize) == (True, False)
-    assert random_ones.print_blob

@@ -13,8 +13,8 @@ _SYSTEMS = {"Operating System :: POSIX :: Linux": "ubuntu", "Operating System ::
 
 
 @pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
-def test_each_action_is_pinned_by_its_hash_and_says_its_version(workflow: Path) -> None:
-    """A tag can be moved to other code; a hash can't. The version is for who reads it, and for Dependabot."""
+def test_actions_are_pinned_by_their_hash(workflow: Path) -> None:
+    """A tag can move to other code."""
     used = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
 
     assert used
@@ -22,8 +22,7 @@ def test_each_action_is_pinned_by_its_hash_and_says_its_version(workflow: Path) 
 
 
 @pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_may_nothing_and_a_job_only_what_it_names(workflow: Path) -> None:
-    """Nothing but `publish` can speak for this repository, and no job can write to it."""
+def test_only_publish_can_write(workflow: Path) -> None:
     text = workflow.read_text(encoding="utf-8")
     before, _, publish = text.partition("\n  publish:")
 
@@ -35,8 +34,7 @@ def test_a_workflow_may_nothing_and_a_job_only_what_it_names(workflow: Path) -> 
 
 
 @pytest.mark.parametrize("workflow", _WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_run_on_what_the_package_names(workflow: Path) -> None:
-    """Each Python and each system of the classifiers, and no other."""
+def test_workflows_run_on_each_python_and_system(workflow: Path) -> None:
     text = workflow.read_text(encoding="utf-8")
     pythons = {name.rpartition(" ")[2] for name in _CLASSIFIERS if re.search(r"Python :: 3\.\d+$", name)}
     systems = {system for name, system in _SYSTEMS.items() if name in _CLASSIFIERS}
@@ -48,15 +46,13 @@ def test_workflows_run_on_what_the_package_names(workflow: Path) -> None:
 
 
 def test_all_tests_run_each_night() -> None:
-    """What `make test` leaves out runs all the same, on its own."""
     text = (_ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
 
     assert re.search(r'^  schedule:\n    - cron: "\d+ \d+ \* \* \*"$', text, re.MULTILINE)
     assert "- run: make test-all PYTHON=python\n" in text
 
 
-def test_what_runs_before_a_commit_is_of_this_checkout() -> None:
-    """pre-commit fetches no hook, and each names a program that is there."""
+def test_pre_commit_fetches_no_hook() -> None:
     text = (_ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
     programs = set(re.findall(r"^ +entry: (\S+)", text, re.MULTILINE))
 
@@ -64,8 +60,7 @@ def test_what_runs_before_a_commit_is_of_this_checkout() -> None:
     assert programs == {".venv/bin/ruff", "git", ".venv/bin/python"}
 
 
-def test_a_bug_report_asks_for_what_doctor_found() -> None:
-    """With secrets masked, by one command."""
+def test_bug_report_asks_for_doctor() -> None:
     form = (_ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text(encoding="utf-8")
 
     assert "`playbook doctor --json`" in form

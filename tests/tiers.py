@@ -38,13 +38,12 @@ settings.register_profile(
 
 
 def few(each: _Test) -> _Test:
-    """Decorate a property whose examples take long, as a database does: it tries a quarter of the usual number."""
+    """Decorate a slow property: it tries a quarter of the usual number of examples."""
     limited: _Test = settings(max_examples=settings.default.max_examples // 4)(each)
     return limited
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the tiers."""
     group = parser.getgroup("playbook-db")
     group.addoption("--tier", choices=("commit", "all"), default="commit", help="the tests to run; see tests/README.md")
     group.addoption("--shuffle", type=int, metavar="SEED", help="run in the random order of SEED; 0 chooses a seed")
@@ -61,13 +60,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the server that the workers shared."""
     if not hasattr(config, "workerinput") and getattr(config.option, "testrunuid", None):
         postgres.end_run(config.option.testrunuid)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say how to repeat this order."""
     return f"order: --shuffle={config.option.shuffle}" if config.option.shuffle else None
 
 

@@ -172,17 +172,15 @@ class TranscriptBuilder:
 
 
 def a_call(name: str, **given: Any) -> dict[str, Any]:
-    """A block in which the assistant calls a tool."""
     return {"type": "tool_use", "id": "toolu_1", "name": name, "input": given}
 
 
 def a_thought(text: str) -> dict[str, Any]:
-    """A block of thinking."""
     return {"type": "thinking", "thinking": text, "signature": "x"}
 
 
 def a_session(turns: int = 3, *, version: str = NEW, output_chars: int = 200) -> TranscriptBuilder:
-    """A session of some turns, each with a failing and a passing run, compacted in the middle."""
+    """A session in which each turn has a failing and a passing run, compacted in the middle."""
     built = TranscriptBuilder(version=version)
     built.housekeeping()
     built.injected("[pat-009] helpful=1 harmful=0 :: never to be read again")
@@ -203,7 +201,7 @@ def a_session(turns: int = 3, *, version: str = NEW, output_chars: int = 200) ->
 
 
 def write_long(path: Path, size_bytes: int, block: Iterable[str] | None = None) -> str:
-    """A file of at least *size_bytes*: the lines of *block* (a session's) over and over, each time with new ids."""
+    """A file of at least *size_bytes*: the lines of *block* again and again, each time with new ids."""
     lines = list(block or a_session(40, output_chars=6_000).lines)
     with path.open("w", encoding="utf-8") as file:
         copy = 0
@@ -214,12 +212,11 @@ def write_long(path: Path, size_bytes: int, block: Iterable[str] | None = None) 
 
 
 def at_another_time(line: str, number: int) -> str:
-    """The same words or work as in *line*, at another time."""
     line = line.replace('"uuid": "', f'"uuid": "{number}-', 1).replace('"id": "msg_', f'"id": "msg_{number}_', 1)
     return line.replace("T10:00:00.000Z", f"T{10 + number // 60}:{number % 60:02}:00.000Z")
 
 
 def note_start(path: str | Path, folder: str) -> None:
-    """Put on record that the session of the transcript at *path* began in *folder*, as the hook of its start does."""
+    """Record that the session of the transcript at *path* began in *folder*."""
     told = {"project": projects.project_key(folder), "folder": folder, "transcript_path": projects.as_text(str(path))}
     spool.keep_start(Path(path).stem, json.dumps(told).encode())

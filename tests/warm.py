@@ -45,7 +45,6 @@ def command(*arguments: str, env: Mapping[str, str], lock_wait_s: float | None =
 
 @functools.cache
 def _forking() -> "subprocess.Popen[str]":
-    """It ends with its input, which ends with this process."""
     program = [sys.executable, "-m", "tests.warm", *_WEB]
     root = Path(__file__).parents[1]
     process = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
@@ -54,7 +53,6 @@ def _forking() -> "subprocess.Popen[str]":
 
 
 def _be(told: Mapping[str, Any]) -> None:
-    """Be the command."""
     from playbook_db import settings
     from playbook_db.cli.main import run
 

@@ -1,1 +1,1 @@
-"""From transcripts to what a session is shown, with a model that answers as it is told."""
+"""From transcripts to what a session is shown, with a scripted model."""

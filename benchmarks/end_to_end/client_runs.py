@@ -22,8 +22,8 @@ _WITH_PROMPT = "From the playbook, what fits this prompt"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a session's model was told: until it answers the prompt, and after it has read the file of the bug."""
+class SessionText:
+    """What a session's model saw: until it answers the prompt, and after it has read the file of the bug."""
 
     prompt: str
     with_prompt: str
@@ -31,7 +31,7 @@ class Told:
 
     @property
     def at_start(self) -> str:
-        """What it was told before the prompt."""
+        """What it saw before the prompt."""
         return self.with_prompt.partition(_WITH_PROMPT)[0]
 
     @property
@@ -54,7 +54,7 @@ def hooks_of(arm: str) -> dict[str, list[dict[str, Any]]]:
     return hooks
 
 
-def ask_all(world: World, tasks: Sequence[Task], arm: str) -> Iterator[Told]:
+def ask_all(world: World, tasks: Sequence[Task], arm: str) -> Iterator[SessionText]:
     """A session for each of *tasks*: its prompt is the bug report, and its model reads the file and is done."""
     for task in tasks:
         read = ToolCall("Read", {"file_path": f"{world.project.folder}/{task.module}"})
@@ -65,7 +65,7 @@ def ask_all(world: World, tasks: Sequence[Task], arm: str) -> Iterator[Told]:
             if run.code:
                 raise RuntimeError(f"the client ended with {run.code}: {run.err}")
             said = [request.said for request in harness.turns(api)]
-        yield Told(task.bug_report, said[0], "".join(said[1:]).replace(said[0], ""))
+        yield SessionText(task.bug_report, said[0], "".join(said[1:]).replace(said[0], ""))
 
 
 def prepare(client: harness.World, arm: str, settings: Mapping[str, Any] | None = None) -> None:

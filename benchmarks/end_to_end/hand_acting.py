@@ -1,7 +1,7 @@
 """Fix the bugs of sde-bench, from answers that people write: the questions of each arm, and the grades.
 
-A question shows what an agent sees at the start of a session: the output of the real hooks, the bug report, the module
-and the failing test. Its answer is the new text of the module.
+A question shows what an agent sees at the start of a session. That is the output of the real hooks, the bug report, the
+module and the failing test. Its answer is the new text of the module.
 """
 
 import json
@@ -57,13 +57,13 @@ Your answer is the whole new text of {module}. To give it, run this in the repos
 
     cp {module} {answer}.new && mv {answer}.new {answer}.txt
 """
-Told = Mapping[str, str]  # what the hooks print: at the `start`, with the `prompt`, with the `file`
+SessionText = Mapping[str, str]  # what the hooks print: at the `start`, with the `prompt`, with the `file`
 
 
 class Arms:
     """The questions and the grades of all arms, in *folder*.
 
-    A folder's name doesn't tell which arm it is: `key.json` does.
+    A folder's name doesn't show which arm it is; `key.json` does.
     """
 
     def __init__(self, folder: Path, tasks: Sequence[Task]) -> None:
@@ -96,7 +96,7 @@ class Arms:
         if not path.exists():
             new = path.with_suffix(".new")
             built = [(task, self._repository(task)) for task in self.tasks]
-            new.write_text(json.dumps(_told(self._folder / "world", built, playbooks), indent=1), "utf-8")
+            new.write_text(json.dumps(_session_text(self._folder / "world", built, playbooks), indent=1), "utf-8")
             new.rename(path)
         told = json.loads(path.read_text("utf-8"))
         for arm, folder in self._folders.items():
@@ -123,7 +123,7 @@ class Arms:
     def _repository(self, task: Task) -> Path:
         return self._folder / "repositories" / task.id
 
-    def _question(self, task: Task, number: int, folder: Path, shown: Told) -> str:
+    def _question(self, task: Task, number: int, folder: Path, shown: SessionText) -> str:
         copy = folder / "repository" / f"{number:03}"
         if not copy.exists():
             new = copy.with_suffix(".new")  # a killed process leaves no half of a copy
@@ -153,7 +153,7 @@ class Arms:
             return visible, visible and trial.passes(task.checks, project)
 
 
-def _told(folder: Path, built: Sequence[tuple[Task, Path]], playbooks: Sequence[str]) -> dict[str, Told]:
+def _session_text(folder: Path, built: Sequence[tuple[Task, Path]], playbooks: Sequence[str]) -> dict[str, SessionText]:
     """What the hooks print in a session of each task in its repository, with the points of all *playbooks*."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -169,7 +169,7 @@ def _told(folder: Path, built: Sequence[tuple[Task, Path]], playbooks: Sequence[
         return {task.id: _in_session(client, task, repository) for task, repository in built}
 
 
-def _in_session(client: Client, task: Task, repository: Path) -> Told:
+def _in_session(client: Client, task: Task, repository: Path) -> SessionText:
     """What the hooks print in one session with the bug report of *task*, which reads its module in *repository*."""
     shutil.copytree(repository, client.folder, dirs_exist_ok=True)
     session = {"session_id": f"act-{task.id}"}
@@ -185,7 +185,7 @@ def _said(done: Ended) -> str:
     return done.context if done.out.strip() and done.has_context else ""
 
 
-def _shown(arm: str, told: Told, own: Sequence[str]) -> Told:
+def _shown(arm: str, told: SessionText, own: Sequence[str]) -> SessionText:
     """What the agent of *arm* is shown of all that the hooks *told*."""
     if arm == OWN:
         points = "\n".join(f"- {text}" for text in own)

@@ -97,7 +97,7 @@ class Part:
             return import_export.export_playbook(project)
 
     def points(self) -> list[tuple[str, dict[str, str]]]:
-        """Return for each conversation its task, and the live points that it made or changed, by name."""
+        """Return for each conversation its task, and the live points that it added or changed, by name."""
         with _world(self._folder) as (store, _), store.snapshot() as connection:
             return [
                 (talk.task, dict(map(tuple, connection.execute(sql(_LIVE), {"session": f"talk-{at}-%"}))))
@@ -157,7 +157,7 @@ def figures(parts: Sequence[Part]) -> Figures:
 
 @contextmanager
 def _world(folder: Path) -> Iterator[tuple[Store, Project]]:
-    """The project of a part, which is made if needed."""
+    """The project of a part, which is created if needed."""
     world = folder / "world"
     if not sandbox.project_folder(world).exists():
         new = world / "new"  # a killed process leaves no half of a project

@@ -78,7 +78,7 @@ class Task:
 
 
 def read(corpus: Path) -> list[Task]:
-    """The tasks whose decision was made in a conversation. Raises CorpusError."""
+    """The tasks with a decision in a conversation. Raises CorpusError."""
     folder = corpus / "sde-bench" if (corpus / "sde-bench").is_dir() else corpus
     if not (folder / "MANIFEST.json").is_file():
         raise CorpusError(f"There is no sde-bench in {corpus}; run: {HOW}")

@@ -226,7 +226,7 @@ def _arm_row(arm: str, shares: Mapping[str, float], results: Sequence[Result]) -
 
 
 def _difference(better: str, worse: str, shares: Mapping[str, Mapping[str, float]]) -> str:
-    """The mean difference over tasks with a 95 % interval, and whether it can be told from 0."""
+    """The mean difference over tasks with a 95 % interval, and whether it differs from 0."""
     pairs = [
         100 * (shares[better][task] - shares[worse][task]) for task in sorted(shares[better]) if task in shares[worse]
     ]

@@ -1,14 +1,15 @@
-"""sde-bench from conversations to what a new session is told, without a model that could hide what the product does.
+"""sde-bench from conversations to what a new session sees, without a model that could hide what the product does.
 
-Conversations become transcripts. We count which sentences reach the reflector, which decisions of a perfect curator
-become points, and which points reach the model of a new session in the real client, whose prompt is the bug report.
+Conversations become transcripts. We count which sentences reach the reflector, and which decisions of a perfect
+curator become points. Then a new session in the real client gets the bug report as its prompt: we count which points
+reach its model.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.end_to_end import client_runs, sde_bench, sde_sample, write_path
-from benchmarks.end_to_end.client_runs import ARMS, PLAYBOOK, Told
+from benchmarks.end_to_end.client_runs import ARMS, PLAYBOOK, SessionText
 from benchmarks.end_to_end.sde_bench import Conversation, Task
 from benchmarks.end_to_end.write_path import Operation, World
 from benchmarks.figures import Figures
@@ -143,7 +144,7 @@ def _in_client(tasks: Sequence[Task], folder: Path, *, quick: bool) -> Figures:
     )
 
 
-def _row(name: str, tasks: Sequence[Task], points: Mapping[str, str], told: Iterable[Told]) -> tuple[str, ...]:
+def _row(name: str, tasks: Sequence[Task], points: Mapping[str, str], told: Iterable[SessionText]) -> tuple[str, ...]:
     told = list(told)
     both = list(zip(tasks, told, strict=True))
     early = sum(points[task.place] in each.at_start for task, each in both)

@@ -37,7 +37,7 @@ def run(*, quick: bool) -> Iterator[Figures]:
     """The table of the pairs, of the bounds, and of playbooks with planted paraphrases."""
     pairs = {split: read_pairs(split) for split in SPLITS}
     yield Figures(
-        "Candidates for duplicates: labelled pairs of key points",
+        "Candidates for duplicates: labeled pairs of key points",
         ("", "recall", "precision", "contradictions", "near misses", "unrelated", "distant"),
         [(split, *_row(pairs[split], alike, MIN_LIKENESS)) for split in SPLITS],
         ("Recall is of the paraphrases; wrong is all else that is shown, but the distant paraphrases.",),
@@ -53,14 +53,14 @@ def run(*, quick: bool) -> Iterator[Figures]:
         ("", "recall", "wrong a run", f"recall in {MAX_PAIRS}", f"wrong in {MAX_PAIRS}"),
         [(split, *_planted(pairs[split], runs)) for split in SPLITS],
         (
-            f"A prompt is shown {MAX_PAIRS} pairs of the playbook, and the neighbours of each new lesson:",
-            *(f"{split}: {_neighbours(pairs[split])}" for split in SPLITS),
+            f"A prompt is shown {MAX_PAIRS} pairs of the playbook, and the neighbors of each new lesson:",
+            *(f"{split}: {_neighbors(pairs[split])}" for split in SPLITS),
         ),
     )
 
 
 def read_pairs(split: str) -> list[Pair]:
-    """The labelled pairs of that *split*."""
+    """The labeled pairs of that *split*."""
     pairs = json.loads(PAIRS.read_text("utf-8"))["pairs"]
     return [Pair(pair["label"], pair["one"], pair["other"]) for pair in pairs if pair["split"] == split]
 
@@ -112,8 +112,8 @@ def _planted(pairs: Sequence[Pair], runs: int) -> tuple[str, ...]:
     )
 
 
-def _neighbours(pairs: Sequence[Pair]) -> str:
-    """How often a text's paraphrase is among its neighbours, when all of the pairs' first texts are the playbook."""
+def _neighbors(pairs: Sequence[Pair]) -> str:
+    """How often a text's paraphrase is among its neighbors, when all of the pairs' first texts are the playbook."""
     points = [KeyPoint(str(place), pair.one) for place, pair in enumerate(pairs)]
     found = count = shown = 0
     for place, pair in enumerate(pairs):
@@ -121,4 +121,4 @@ def _neighbours(pairs: Sequence[Pair]) -> str:
             near = near_points(pair.other, points)
             count, shown = count + 1, shown + len(near)
             found += str(place) in [point.name for point, _ in near]
-    return f"the paraphrase is among the neighbours of {found} of {count} new texts, {shown / count:.1f} are shown"
+    return f"the paraphrase is among the neighbors of {found} of {count} new texts, {shown / count:.1f} are shown"

@@ -1,8 +1,8 @@
 """Whether the right point comes: searches in a playbook of a thousand points, for prompts and bug reports.
 
-The corpus (`retrieval.json`) was written and split before there was a rule or a threshold. any@k is the share of
-prompts of which a right point is among the first k points. MRR@10 is the mean of 1/place. Of prompts that no point
-fits, the tables give the share that is answered all the same.
+The corpus (`retrieval.json`) was written and split before there was a rule or a threshold. The figure any@k is the
+share of prompts of which a right point is among the first k points. MRR@10 is the mean of 1/place. Of
+prompts that no point fits, the tables give the share that is answered all the same.
 """
 
 import sqlite3
@@ -148,8 +148,9 @@ def in_size(wording: str, split: str, size: int) -> tuple[float, float]:
 
 
 def at_errors(split: str, size: int) -> tuple[float, float, float]:
-    """Among so many points: to which share of errors the point about that error is shown, to which another point; and
-    to which share of those that no point is about one is shown all the same."""
+    """Of a playbook of so many points, the share of errors that get their point, and the share that get another one.
+
+    The third figure is the share of errors that get a point although no point is about them."""
     about, others = read_errors(split)
     (playbook,) = stored([part_of([*read_points_about_errors(), *read_points("named")], _ABOUT_ERRORS, size)])
     first = [set(playbook.show(prompt.text, 1, strongly=True)) for prompt in about]

@@ -1,7 +1,7 @@
 """The corpus for the search: prompts with the key points that should come for them, and those that should bring none.
 
-Our own stands in `retrieval.json`, which says what it holds; its filler is made here, the same each time. Failed calls
-stand in `retrieval_errors.json`.
+Our own corpus is in `retrieval.json`, which describes itself. This module generates its filler, the same each time.
+Failed calls are in `retrieval_errors.json`.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a user wrote. `gold` names the points that should come, none where nothing fits; `old` was replaced."""
+    """What a user wrote. `gold` names the points that should come, if any; `old` was replaced."""
 
     text: str
     gold: frozenset[str] = frozenset()
@@ -97,8 +97,9 @@ def read_points_about_errors() -> list[Point]:
 
 
 def part_of(points: Sequence[Point], wanted: Collection[str], size: int) -> list[Point]:
-    """So many live ones of *points*, the same ones each time, among them those *wanted*; where that is more than there
-    are, the others come again with a number."""
+    """A number of live *points*, always the same ones, with all that are *wanted*.
+
+    If *size* is larger than the number of points, the others come again with a number in their names."""
     live = [point for point in points if point.live]
     kept = [point for point in live if point.name in wanted]
     rest = sorted((point for point in live if point.name not in wanted), key=lambda point: _chance(point.name, "part"))

@@ -1,6 +1,6 @@
 """How often the rule for "followed" and "ignored" agrees with a person: on labeled cases, and on errors with points.
 
-acts.json was written before the rule, and every second case was held out while the rule was made. A person who did not
+acts.json was written before the rule, and every second case was held out while we wrote the rule. A person who did not
 know the rule wrote more_acts.json afterwards.
 """
 

@@ -38,7 +38,7 @@ from playbook_db.cli.output import (
     wants_json,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import ArgumentError, PlaybookError, Remedy, session_not_found
+from playbook_db.errors import ArgumentError, PlaybookError, Remedy, unknown_session
 from playbook_db.services import records
 from playbook_db.services.reading import command_reads
 
@@ -83,7 +83,7 @@ def learn(transcript: str) -> None:
         say(f"nothing new in {path}")
     elif result.learned:
         revisions = ", ".join(map(str, result.revisions)) or "none"
-        learned = f"learned from {count_of(len(result.learned), 'chunk')}, {count_of(result.tokens, 'token')}"
+        learned = f"learned from {count_of(result.tokens, 'token')}"
         say(f"{learned}; revisions of {one_line(project.key)}: {revisions}{_to_review([result])}")
 
 
@@ -131,7 +131,7 @@ def bootstrap(yes: bool) -> None:
                 done += unread[path]
                 progress(done)
         record = _learned_record(len(new), results)
-        learned = f"learned from {count_of(record['chunks'], 'chunk')} of {count_of(len(new), 'transcript')}"
+        learned = f"learned from {count_of(len(new), 'transcript')}"
         of_what = f"{count_of(record['tokens'], 'token')}, for {one_line(project.key)}"
         text = f"{learned}, {of_what}{_to_review(results)}"
         print_answer(text, **record)
@@ -140,7 +140,7 @@ def bootstrap(yes: bool) -> None:
 def _to_review(results: "Sequence[TranscriptResult]") -> str:
     """Tell how to review the resulting proposals, if there are any."""
     count = sum(each.proposals for each in results)
-    return f"; {count_of(count, 'proposal')} to review: playbook review" if count else ""
+    return f"; {count_of(count, 'proposal')} to review: {settings.review_command()}" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
@@ -225,7 +225,7 @@ def skip(session: str | None, off: bool) -> None:
             known.setdefault(transcript.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
-            raise session_not_found(beginning, tuple(matches))
+            raise unknown_session(beginning, tuple(matches))
         (session_id,) = matches or [beginning]
         was_skipped = queue.is_skipped(session_id)
         if not off:

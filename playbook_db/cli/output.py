@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import stat
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,13 +90,25 @@ def _unseen() -> dict[int, str]:
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
 
 
+def is_read() -> bool:
+    """Return whether a person reads stdout: on a terminal, or in Claude Code, which keeps a command's output in a file.
+
+    There, the output of `!playbook list` is a file; a pipe leads to another program."""
+    if sys.stdout.isatty():
+        return True
+    try:
+        return "CLAUDECODE" in os.environ and stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):  # it has no descriptor
+        return False
+
+
 def print_points(
     points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
 ) -> None:
     """Print the points. A terminal shows a table for each section, or one table if *by_section* is off. A pipe gets a
     line with tabs for each point. *marks* tell which points are pinned or resting."""
     marks = marks or {}
-    if sys.stdout.isatty():
+    if is_read():
         tables = [_points_table(points, marks)]
         if by_section:
             groups = groupby(points, key=lambda point: point.section)
@@ -118,7 +131,7 @@ def print_table(
         print_json(list(records))
     elif not rows:
         say(f"playbook: {nothing}", err=True)
-    elif sys.stdout.isatty():
+    elif is_read():
         print_texts([table(titles, rows)])
     else:
         for row in rows:

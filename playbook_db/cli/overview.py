@@ -22,7 +22,7 @@ def print_overview() -> None:
     status = service.read(url, folder)
     if folder is not None and not status.points and (moved := command_reads.moved_from(url, folder)):
         notify([moved])
-    proposals = f"; {waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
+    proposals = f"; {waiting_in_words(status.proposals)} ({settings.review_command()})" if status.proposals else ""
     say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
     if lesson := command_reads.last_lesson(url, folder):
         name, text, time = lesson

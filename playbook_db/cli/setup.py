@@ -257,7 +257,6 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
     of the older system, and whether to learn from past sessions of this project.
     """
     from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
-    from playbook_db.cli.look.status import MIRRORS
     from playbook_db.services.project import initialize, read_playbook
     from playbook_db.services.sharing import mirror
 
@@ -272,7 +271,8 @@ def init(ctx: click.Context, yes: bool, new: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
-        text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
+        text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where}"
+        text += "; .claude/playbook.json is kept up to date" * (state in ("on", "found"))
         print_answer(text, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
     _offer_replacement(ctx)

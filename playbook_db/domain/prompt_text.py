@@ -165,6 +165,12 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
     return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {text}", is_line=True)
 
 
+def rule_line(point: "PromptPoint") -> str:
+    """Return the line of *point* in a rule. The client imports the file NAME for ` @NAME`, so that is escaped."""
+    text = " ".join(one_line(point.text).split()).replace("<!", "<\\!")  # a comment could hide the next lines
+    return f"- [{point.name}] {text}".replace(" @", " \\@")
+
+
 def escaped(text: str) -> str:
     """Return *text* with each line break written as `\\n`."""
     return text if text.isprintable() else text.translate(_LINE_BREAKS)

@@ -51,6 +51,13 @@ class Proposal:
         return named_points(self.operation, self.kind)
 
     @property
+    def trust_in_words(self) -> str:
+        """The origin of the best evidence in words, such as "the user's words", or "no evidence"."""
+        if not any(piece.is_found for piece in self.evidence):
+            return "no evidence"
+        return evidence_rules.IN_WORDS.get(self.trust, evidence_rules.IN_WORDS[evidence_rules.OUTSIDE])
+
+    @property
     def text(self) -> str:
         """The text that the proposal would give a point, or `""` if it has no text."""
         return text_of(self.operation, self.kind)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from playbook_db import settings
 from playbook_db.domain import prompt_text, search_words
 from playbook_db.domain.prompt_text import one_line
 
@@ -88,7 +89,7 @@ def outcome_answer(result: "SuggestionResult", what: str) -> str:
     if done := result.revision:
         return changed_answer(f"{what}, in revision {done.revision}; the tool undo undoes it", done)
     again = f", now by {result.sessions} sessions" if result.sessions > 1 else ""
-    return f"proposed as {result.name}{again}; nothing has changed yet. The user decides in a terminal: playbook review"
+    return f"proposed as {result.name}{again}; nothing has changed yet. The user decides: {settings.review_command()}"
 
 
 def changed_answer(what: str, result: "RevisionResult") -> str:

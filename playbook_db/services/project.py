@@ -212,6 +212,12 @@ def list_projects(store: Store) -> list[ListedProject]:
         return list_queries.projects(runner_of(connection))
 
 
+def waiting_elsewhere(own: Project) -> dict[str, int]:
+    """Return how many proposals wait in each other project of the user's own database, by project."""
+    with own.store.snapshot() as connection:
+        return list_queries.waiting_elsewhere(runner_of(connection), own.key)
+
+
 def read_users(store: Store) -> ListedProject:
     """Return the entry of the user's own playbook for a list of projects. *store* is the user's own database."""
     own = Project.of_user(store)

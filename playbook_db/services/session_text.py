@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from playbook_db.store.queries.hook_queries import Reader
 
 
-def compose(books: "Sequence[Reader]") -> str:
+def compose(books: "Sequence[Reader]", folder: str | None = None) -> str:
     """Return the text for a session. It has as many of the best points of *books*, the project's and the user's own
-    playbook, as fit into Claude Code's limit. Return `""` if there are no points. Raises SettingError."""
+    playbook, as fit into Claude Code's limit. Points in the rules of *folder* are left out. Return `""`
+    if there are no points. Raises SettingError."""
     if not any(book.project.live_points for book in books):
         return ""
-    return prompt_text.compose(templates.playbook_template(), list(map(hook_queries.ranked_points, books)))[0]
+    rules = hook_queries.rules_in(folder)
+    ranked = [hook_queries.ranked_points(book, rules) for book in books]
+    return prompt_text.compose(templates.playbook_template(), ranked)[0]

@@ -20,10 +20,10 @@ from playbook_db import projects
 from playbook_db.errors import ArgumentError, PlaybookError, ProjectError
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, Servers, is_known
-from playbook_db.web import history, numbers, point, points, review, sessions
+from playbook_db.web import history_pages, home, numbers, point, points, review_page, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 
-_PAGES = (points, point, history, review, sessions, numbers)
+_PAGES = (home, points, point, history_pages, review_page, sessions, numbers)
 _NOT_DONE = 409
 _NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 

@@ -17,7 +17,6 @@ from playbook_db.domain.merging.diff import compare_words
 from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
-from playbook_db.domain.trust.evidence import IN_WORDS, OUTSIDE
 from playbook_db.services.playbook import review
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionResult
@@ -102,6 +101,12 @@ class PageRequest:
         return review.count_waiting(self.project)
 
     @property
+    def newest_revision(self) -> int:
+        """Return the number of the playbook's last revision, or 0."""
+        with self.project.store.read(self.project.key) as book:
+            return book.revision
+
+    @property
     def page_number(self) -> int:
         """Return the number of the requested page of a list, counted from 1."""
         return max(1, as_number(self.query.get("page", "")) or 1)
@@ -160,12 +165,11 @@ def templates() -> Environment:
     )  # fmt: skip
     environment.globals["PAGE_ROWS"] = PAGE_ROWS
     environment.filters["shown"] = lambda text: shown(str(text))
-    environment.filters["coded"] = coded
+    environment.filters["coded"] = lambda text: coded(str(text))
     environment.filters["operation"] = operation_in_words
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
     environment.filters["compared"] = compare_words
-    environment.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[OUTSIDE])
     return environment
 
 

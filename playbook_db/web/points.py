@@ -28,11 +28,6 @@ _ORDERS = {
 }
 
 
-def home(request: PageRequest) -> Response:
-    """Redirect to the list of points."""
-    return request.back("points")
-
-
 def list_points(request: PageRequest) -> Response:
     """Show the points, filtered by words, section and state."""
     if request.query.get("state") == "proposed":
@@ -117,7 +112,6 @@ def _page(
 
 
 ROUTES: Routes = {
-    ("GET", "/"): home,
     ("GET", "/points"): list_points,
     ("POST", "/points"): add,
     ("GET", "/shown"): explain,

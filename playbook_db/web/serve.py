@@ -9,7 +9,7 @@ from collections.abc import Callable
 import uvicorn
 
 from playbook_db.errors import SettingError
-from playbook_db.web import guard
+from playbook_db.web import access
 from playbook_db.web.application import Site
 
 HOST = "127.0.0.1"
@@ -35,7 +35,7 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
         listening.listen(MAX_CONNECTIONS)
         port = listening.getsockname()[1]
         site = Site(url, folder)
-        guarded = guard.Guard(site.application(), port)
+        guarded = access.Guard(site.application(), port)
         config = uvicorn.Config(
             guarded, http="h11", ws="none", lifespan="off", backlog=MAX_CONNECTIONS, limit_concurrency=MAX_CONNECTIONS,
             log_level="critical", access_log=False, server_header=False,
@@ -45,12 +45,12 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
 
 
 async def _serve(
-    server: uvicorn.Server, listening: socket.socket, guarded: guard.Guard, opened: Callable[[str], object], port: int
+    server: uvicorn.Server, listening: socket.socket, guarded: access.Guard, opened: Callable[[str], object], port: int
 ) -> None:
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
-    address = f"http://{HOST}:{port}{guarded.pages}?{guard.TOKEN}={guarded.token}"
+    address = f"http://{HOST}:{port}{guarded.pages}?{access.TOKEN}={guarded.token}"
     opening = asyncio.create_task(
         asyncio.to_thread(opened, address)
     )  # a browser in the terminal returns when it is closed

@@ -33,7 +33,7 @@ def list_sessions(request: PageRequest) -> Response:
         count=count,
         jobs=jobs,
         job_counts=job_counts,
-        titles=_titles([each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
+        titles=titles([each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
         today=f"{tokens_today(own.store):,}",
         limit=settings.daily_tokens(),
         dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
@@ -47,7 +47,7 @@ def show_session(request: PageRequest) -> Response:
     summary = details.session
     return request.page(
         "session.html",
-        title=_titles([summary.session_id])[summary.session_id],
+        title=titles([summary.session_id])[summary.session_id],
         details=details,
         summary=summary,
         did=details.counts,
@@ -75,16 +75,17 @@ def change(request: PageRequest) -> Response:
     return request.back("sessions", notice=f"Job {number} is {done}")
 
 
-def _titles(session_ids: Iterable[str]) -> dict[str, str]:
+def titles(session_ids: Iterable[str]) -> dict[str, str]:
+    """Return a title for each session: the beginning of its first prompt, or its id."""
     paths = {os.path.basename(path): path for path in finding.everywhere()}
-    titles = {}
+    labels = {}
     for each in session_ids:
         short = each[:8] if len(each) == _UUID_LENGTH else each
         prompt = transcript.first_prompt(paths.get(f"{each}.jsonl", ""))
         words = " ".join(redact_message(prompt, os.environ).split())
         cut = f"{words[: _TITLE_CHARS - 1]}…" if len(words) > _TITLE_CHARS else words
-        titles[each] = cut or f"Session {short}"
-    return titles
+        labels[each] = cut or f"Session {short}"
+    return labels
 
 
 _BEGIN = "The next session starts the work; to start it now: playbook work"

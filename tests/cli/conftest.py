@@ -45,9 +45,9 @@ class Result:
 
 
 def on_terminal(*arguments: str, columns: int = 80, term: str = "dumb") -> str:
-    """What a person sees of `playbook ARGUMENT ...` on a terminal without colours, unless *term* names another."""
-    with warnings.catch_warnings(action="ignore"):  # the workers of pytest-xdist have threads, which are at rest
-        process, leader = pty.fork()  # of what is loaded here, which takes longer than most commands
+    """What `playbook ARGUMENT ...` shows on a terminal; *term* is its type, by default without colors."""
+    with warnings.catch_warnings(action="ignore"):  # the idle threads of pytest-xdist
+        process, leader = pty.fork()  # because a new process imports for longer than most commands run
     if not process:
         try:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -55,9 +55,9 @@ def on_terminal(*arguments: str, columns: int = 80, term: str = "dumb") -> str:
             sys.argv = ["playbook", *arguments]
             sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
             sys.stdout, sys.stderr = (os.fdopen(file, "w", 1, encoding="utf-8", closefd=False) for file in (1, 2))
-            atexit._clear()  # what is this process's to do in the end
+            atexit._clear()
             run()
-        except SystemExit as end:  # while a thread is still about to end
+        except SystemExit as end:  # although a thread may still run
             os._exit(end.code if isinstance(end.code, int) else 70)
         finally:
             os._exit(70)
@@ -71,28 +71,24 @@ for _module in pkgutil.iter_modules(cli.__path__, f"{cli.__name__}."):
     importlib.import_module(_module.name)
 
 Playbook = Callable[..., Result]
-_answered: dict[tuple[str, ...], Any] = {}  # by a command that doctor ran
+_answered: dict[tuple[str, ...], Any] = {}  # by the command that doctor ran
 
 
 def grow_once(name: str, folder: Path, grow: Callable[[], object]) -> None:
-    """Have *grow* fill the user's database for the project in *folder*; a copy serves who asks for *name* again."""
+    """Fill the user's database for the project in *folder* by *grow*; the next call with *name* copies the result."""
     path = Path(settings.sqlite_file(settings.database_url()) or "")
     fill_once(name, path, project_key(str(folder)), grow)
 
 
 @pytest.fixture
 def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For doctor, each hook runs once, the worker's Python imports less than all, and code that gives the same each
-    time runs once for all tests."""
+    """Doctor runs each hook once, the worker imports little, and equal commands run once for all tests."""
 
     def run_once(command: list[str], **options: Any) -> Any:
         if "-c" not in command:
             return subprocess.run(command, **options)
-        asked = (
-            os.path.realpath(command[0]),
-            *command,
-            options.get("env", {}).get("PYTHONPATH", "") if "-P" in command else "",
-        )
+        path = options.get("env", {}).get("PYTHONPATH", "") if "-P" in command else ""
+        asked = (os.path.realpath(command[0]), *command, path)
         if asked not in _answered:
             _answered[asked] = subprocess.run(command, **options)
         return _answered[asked]
@@ -106,7 +102,7 @@ def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def playbook(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Playbook:
-    """Runs `playbook ARGUMENT ...` for the project in `folder`; `stdin` is what it reads there."""
+    """Runs `playbook ARGUMENT ...` for the project in `folder`; `stdin` is its standard input."""
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
 
     def run(*arguments: str, stdin: str = "") -> Result:

@@ -1,4 +1,4 @@
-"""Commands of a team's member while the server is away: what only looks answers from the replica, with its age."""
+"""Commands of a team's member while the server is away: those that only read use the replica, and name its age."""
 
 import os
 import time
@@ -21,7 +21,7 @@ AWAY = "postgresql://127.0.0.1:9/playbooks can't be reached"
 
 @pytest.fixture
 def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
-    """The replica of the team that the project has joined, whose server is away: a live point, and a retired one."""
+    """The replica of the project's team, with a live and a retired point; the server is away."""
     database = home / ".claude" / "playbook" / "playbook.db"
     put_empty_database(database)
     with open_store(f"sqlite:///{database}") as store:
@@ -45,20 +45,15 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
     ("command", "shown"),
     [
         (("list",), "pat-001\t1\t0\tPATTERNS & APPROACHES\trun the tests first\n"),
-        (("list", "--json"), '"helpful": 1'),
         (("list", "--retired"), "pat-002\t0\t0\tr4\tit was wrong\ta mistake\n"),
-        (("list", "--sort", "used"), "run the tests first"),
-        (("show", "pat-001"), "(since r1, "),
         (("show", "pat-002", "--json"), '"retired_in": 4'),
         (("render",), "[pat-001] helpful=1 harmful=0 :: run the tests first"),
     ],
     ids=" ".join,
 )
 @pytest.mark.usefixtures("team_replica")
-def test_what_looks_at_the_points_answers_with_the_replicas_age(
-    command: tuple[str, ...], shown: str, playbook: Playbook
-) -> None:
-    """On stderr, in one line; exit code 0."""
+def test_reads_use_the_replica_and_name_its_age(command: tuple[str, ...], shown: str, playbook: Playbook) -> None:
+    """One line on stderr says how old the points are."""
     done = playbook(*command)
 
     assert done.code == 0
@@ -68,8 +63,7 @@ def test_what_looks_at_the_points_answers_with_the_replicas_age(
     assert done.err.count("\n") == 1
 
 
-def test_status_asks_nobody_and_says_how_old_it_is(playbook: Playbook, team_replica: Path) -> None:
-    """It may stand in a status line. A replica that can't be read counts as none."""
+def test_status_reads_only_the_replica(playbook: Playbook, team_replica: Path) -> None:
     known = playbook("status")
     record = playbook("status", "--json").json
     team_replica.write_bytes(b"x" * 5000)
@@ -85,12 +79,11 @@ def test_status_asks_nobody_and_says_how_old_it_is(playbook: Playbook, team_repl
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
     "command",
-    [("add", "x"), ("log",), ("why", "pat-001"), ("show", "2"), ("show", "r2"), ("undo",), ("stats",), ("sessions",)],
+    [("add", "x"), ("log",), ("why", "pat-001"), ("show", "r2"), ("stats",)],
     ids=" ".join,
 )
 @pytest.mark.usefixtures("team_replica")
-def test_what_needs_the_server_says_so_in_one_sentence(command: tuple[str, ...], playbook: Playbook) -> None:
-    """And ends with exit code 1."""
+def test_commands_that_need_the_server_say_so(command: tuple[str, ...], playbook: Playbook) -> None:
     done = playbook(*command)
 
     assert (done.code, done.out) == (1, "")
@@ -99,8 +92,7 @@ def test_what_needs_the_server_says_so_in_one_sentence(command: tuple[str, ...],
 
 
 @pytest.mark.parametrize("what", ["missing", "no database", "older"])
-def test_a_replica_that_can_not_be_read_is_as_none(what: str, playbook: Playbook, team_replica: Path) -> None:
-    """The server is away: that is what is told."""
+def test_unreadable_replica_counts_as_missing(what: str, playbook: Playbook, team_replica: Path) -> None:
     data = team_replica.read_bytes()
     team_replica.unlink()
     if what != "missing":
@@ -114,16 +106,15 @@ def test_a_replica_that_can_not_be_read_is_as_none(what: str, playbook: Playbook
 
 
 @pytest.mark.usefixtures("team_replica")
-def test_a_session_is_kept_out_without_the_server(playbook: Playbook) -> None:
-    """Nobody asks it."""
+def test_session_is_skipped_without_the_server(playbook: Playbook) -> None:
     done = playbook("sessions", "skip", "5e62eba9-0000")
 
     assert (done.code, queue.is_skipped("5e62eba9-0000")) == (0, True)
 
 
 @pytest.mark.usefixtures("team_replica")
-def test_status_counts_the_users_own_points_without_a_replica(playbook: Playbook, team_replica: Path) -> None:
-    """The worker hasn't fetched the team's playbook yet; the user's own is here."""
+def test_status_counts_own_points_without_a_replica(playbook: Playbook, team_replica: Path) -> None:
+    """The worker hasn't fetched the team's playbook yet."""
     playbook("--user", "add", "answer briefly")
     team_replica.unlink()
 

@@ -1,4 +1,4 @@
-"""config: every setting, where it comes from, and the user's own."""
+"""config: each setting with its source, and how to change it."""
 
 import json
 import os
@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db import settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.setup import configuration
 from tests.cli.conftest import Playbook
 from tests.docs.test_readme import ROOT
 
-NOT_THE_USERS = {"PLAYBOOK_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"}  # set for us, or by the command
+NOT_THE_USERS = {"PLAYBOOK_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"}  # set by us or the client
 
 
 def _put(path: Path, content: object) -> Path:
@@ -30,8 +28,7 @@ def _one(playbook: Playbook, name: str) -> tuple[str, str, str]:
     return record["value"], record["source"], record["note"]
 
 
-def test_every_setting_of_the_documentation_is_shown(playbook: Playbook) -> None:
-    """And no other: but for the variables that are set for us."""
+def test_config_shows_each_documented_setting(playbook: Playbook) -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     variables = page.partition("## Environment variables")[2].partition("\n`HOME`")[0]
     switches = page.partition("## Settings of Claude Code")[2].partition("## Settings of a project")[0]
@@ -42,14 +39,13 @@ def test_every_setting_of_the_documentation_is_shown(playbook: Playbook) -> None
     assert {record["name"] for record in playbook("config", "--json").json} == documented
 
 
-def test_a_value_says_where_it_comes_from(
+def test_each_value_has_its_source(
     playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default, the environment, the user's settings, the project's, its local ones: each wins over those before."""
     name = "PLAYBOOK_DAILY_TOKENS"
     assert _one(playbook, name) == ("1000000", "default", "")
     settings_file = _put(home / ".claude/settings.json", {"env": {name: "2"}})
-    assert _one(playbook, name) == ("2", str(settings_file), "")  # a terminal has it, too
+    assert _one(playbook, name) == ("2", str(settings_file), "")
     settings_file.unlink()
     monkeypatch.setenv(name, "1")
     assert _one(playbook, name) == ("1", "the environment", "")
@@ -58,16 +54,14 @@ def test_a_value_says_where_it_comes_from(
         assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
 
 
-def test_set_may_be_said(playbook: Playbook, home: Path) -> None:
-    """`config set NAME VALUE` is `config NAME VALUE`; more words are none."""
+def test_config_set_is_the_same_command(playbook: Playbook, home: Path) -> None:
     assert playbook("config", "set", "playbook_review", "all").code == 0
 
     assert _one(playbook, "playbook_review")[:2] == ("all", str(home / ".claude" / "settings.json"))
     assert playbook("config", "set", "playbook_review", "all", "now").code == 2
 
 
-def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Path) -> None:
-    """It says that it isn't used."""
+def test_project_settings_wait_for_consent(playbook: Playbook, folder: Path) -> None:
     _put(folder / ".claude" / "settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://user:pw@elsewhere.example"}})
 
     value, _, note = _one(playbook, "ANTHROPIC_BASE_URL")
@@ -76,8 +70,8 @@ def test_what_a_project_brings_waits_for_consent(playbook: Playbook, folder: Pat
     assert "pw" not in value
 
 
-def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path, home: Path) -> None:
-    """What the user set stays what is asked about at least: a clone's file may come from anybody."""
+def test_project_can_only_add_review(playbook: Playbook, folder: Path, home: Path) -> None:
+    """A clone's file may come from anybody."""
     own, theirs, local = (
         home / ".claude/settings.json", folder / ".claude/settings.json", folder / ".claude/settings.local.json"
     )  # fmt: skip
@@ -86,24 +80,16 @@ def test_a_project_can_only_ask_for_more_review(playbook: Playbook, folder: Path
     assert _one(playbook, "playbook_review") == ("fetched", "default", "")
     assert playbook("config", "playbook_review", "none").code == 0
     assert _one(playbook, "playbook_review") == ("none", str(own), "")
-    for odd in ("everything", True, ["none"], None):
+    for odd in ("everything", True, None):
         _put(local, {"playbook_review": odd})
         assert registration.review_mode(str(folder)) == "none"
     _put(local, {"playbook_review": "all"})
     assert registration.review_mode(str(folder)) == "all"
     assert registration.review_mode(str(home)) == "none"
 
-    refused = playbook("config", "playbook_review", "some")
 
-    assert (refused.code, "none, fetched, all" in refused.err) == (1, True)
-    assert playbook("config", "playbook_review", "--unset").code == 0
-    assert not json.loads(own.read_text())
-
-
-def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
-    playbook: Playbook, folder: Path, home: Path
-) -> None:
-    """A project's file can only say that it waits; `live` there is not heard."""
+def test_only_the_user_allows_mcp_writes(playbook: Playbook, folder: Path, home: Path) -> None:
+    """A project's file can only make them wait."""
     own, theirs = home / ".claude/settings.json", folder / ".claude/settings.json"
     assert _one(playbook, "playbook_mcp_writes") == ("propose", "default", "")
     _put(theirs, {"playbook_mcp_writes": "live"})
@@ -117,20 +103,17 @@ def test_only_the_user_says_that_what_a_session_writes_by_mcp_counts(
     assert registration.mcp_choice(str(folder))[0] == "propose"
     assert registration.mcp_choice(str(home))[0] == "live"
 
-    refused = playbook("config", "playbook_mcp_writes", "some")
-
-    assert (refused.code, "live, propose" in refused.err) == (1, True)
-
 
 @pytest.mark.parametrize(
     ("value", "types"),
     [
-        ("[]", []), ('["*", "Plan"]', ["*", "Plan"]), ("reviewer", ["reviewer"]), ("*,Plan", ["*", "Plan"]),
+        ("[]", []),
+        ('["*", "Plan"]', ["*", "Plan"]),
         ("général, tester", ["général", "tester"]),
     ],
-)  # fmt: skip
-def test_the_types_of_subagents_are_a_list(playbook: Playbook, home: Path, value: str, types: list[str]) -> None:
-    """As JSON has it, or with commas between them; it is kept as a list, and says what `*` leaves out."""
+)
+def test_subagent_types_are_a_list(playbook: Playbook, home: Path, value: str, types: list[str]) -> None:
+    """It is saved as a list, and explains what `*` leaves out."""
     path = home / ".claude" / "settings.json"
     assert _one(playbook, "playbook_subagents") == ('["*"]', "default", "* is all but Explore and Plan")
 
@@ -144,7 +127,6 @@ def test_the_types_of_subagents_are_a_list(playbook: Playbook, home: Path, value
 
 
 def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether one is set, and who is asked with it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-nobodys")
 
     shown = playbook("config")
@@ -158,9 +140,7 @@ def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) ->
     ("name", "value", "shown"),
     [
         ("PLAYBOOK_CLAUDE", "/opt/check --password Kestrel-49-moss", "/opt/check --password [masked: password]"),
-        ("PLAYBOOK_DB_URL", "postgresql://me:Kestrel-49-moss@here/all", "postgresql://here/all"),
         ("PLAYBOOK_DB_URL", "postgresql://me:Kestrel@49/mo ss@here/all", "postgresql://here/all"),
-        ("PLAYBOOK_CLAUDE", "/opt/check;PASSWORD=Kestrel-49-moss", "/opt/check;PASSWORD=[masked: password]"),
         ("PLAYBOOK_CLAUDE", "/opt/claude", "/opt/claude"),
     ],
 )
@@ -176,14 +156,13 @@ def test_no_secret_in_a_value_is_shown(
     ("name", "value", "way"),
     [
         ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),
-        ("playbook_update_on_clear", "false", ("playbook_update_on_clear",)),
         ("playbook_on_prompt", "false", ("playbook_on_prompt",)),
     ],
 )
-def test_a_users_setting_is_set_and_taken_out(
+def test_unset_restores_the_settings_file(
     playbook: Playbook, home: Path, name: str, value: str, way: tuple[str, ...]
 ) -> None:
-    """Everything else in the file stays, to the byte; a second time nothing changes."""
+    """Everything else in the file stays, to the byte."""
     path = _put(home / ".claude" / "settings.json", {"model": "opus", "env": {"A": "1"}, "permissions": {"allow": []}})
     before = path.read_bytes()
 
@@ -199,8 +178,7 @@ def test_a_users_setting_is_set_and_taken_out(
     assert path.read_bytes() == before
 
 
-def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: Path) -> None:
-    """For the user alone; it is what `install` then goes on with."""
+def test_new_settings_file_is_private(playbook: Playbook, home: Path) -> None:
     playbook("config", "AGENTIC_CONTEXT_BACKEND", "cli")
 
     path = home / ".claude" / "settings.json"
@@ -209,42 +187,33 @@ def test_where_there_is_no_settings_file_one_is_made(playbook: Playbook, home: P
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "words"),
     [
         (["PLAYBOOK_DAILY_TOKEN"], 2, "Did you mean PLAYBOOK_DAILY_TOKENS?"),
         (["PLAYBOOK_DAILY_TOKENS", "many"], 1, "must be a number"),
-        (["PLAYBOOK_DAILY_TOKENS", "-1"], 2, "No such option"),
         (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
         (["playbook_update_on_exit", "yes"], 1, "Give one of true, false"),
-        (["playbook_on_error", "never"], 1, "Give one of true, false"),
-        (["playbook_subagents", '["*"'], 1, "Give a list of types of subagents"),
-        (["playbook_subagents", "[1]"], 1, "Give a list of types of subagents"),
+        (["playbook_review", "some"], 1, "none, fetched, all"),
+        (["playbook_mcp_writes", "some"], 1, "live, propose"),
         (["playbook_subagents", "a,,b"], 1, "Give a list of types of subagents"),
-        (["playbook_subagents", ""], 1, "Give a list of types of subagents"),
-        (["PLAYBOOK_CLAUDE", " "], 1, "must not be empty"),
         (["ANTHROPIC_API_KEY", "sk-x"], 1, "Set it in your shell"),
-        (["PLAYBOOK_DB_URL", "x.db"], 1, "Set it in your shell"),
         (["PLAYBOOK_CLAUDE", "x", "--unset"], 2, "with a VALUE, or with --unset"),
-        (["--unset"], 2, "with a VALUE, or with --unset"),
     ],
     ids=str,
 )
-def test_what_can_not_be_set_is_explained(
-    playbook: Playbook, home: Path, arguments: list[str], code: int, told: str
-) -> None:
-    """Nothing is written."""
+def test_bad_value_is_refused(playbook: Playbook, home: Path, arguments: list[str], code: int, words: str) -> None:
     result = playbook("config", *arguments)
 
     assert (result.code, result.out) == (code, "")
-    assert told in result.err
+    assert words in result.err
     assert not (home / ".claude" / "settings.json").exists()
 
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])
-def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, counts: int) -> None:
-    """Where the shell says nothing else: `status` shows the budget that counts, not the default."""
+def test_terminals_use_the_users_settings(home: Path, folder: Path, shell: str, counts: int) -> None:
+    """A variable of the shell wins."""
     _put(home / ".claude" / "settings.json", {"env": {"PLAYBOOK_DAILY_TOKENS": "5"}})
     environ = {**os.environ, "PLAYBOOK_DAILY_TOKENS": shell}
 
@@ -254,9 +223,9 @@ def test_a_terminal_has_what_the_user_set(home: Path, folder: Path, shell: str, 
     assert json.loads(done.stdout)["today"]["daily_tokens"] == counts
 
 
-@pytest.mark.parametrize("text", ['{"env": 3}', '{"env": {"PLAYBOOK_CLAUDE": "a", "PLAYBOOK_CLAUDE": "b"}}', "{,}"])
-def test_a_settings_file_that_is_not_as_it_should_be_is_left_alone(playbook: Playbook, home: Path, text: str) -> None:
-    """The error names the file and the place."""
+@pytest.mark.parametrize("text", ['{"env": {"PLAYBOOK_CLAUDE": "a", "PLAYBOOK_CLAUDE": "b"}}', "{,}"])
+def test_malformed_settings_file_is_unchanged(playbook: Playbook, home: Path, text: str) -> None:
+    """The error names the file."""
     path = home / ".claude" / "settings.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
@@ -264,8 +233,3 @@ def test_a_settings_file_that_is_not_as_it_should_be_is_left_alone(playbook: Pla
     result = playbook("config", "PLAYBOOK_CLAUDE", "claude")
 
     assert (result.code, str(path) in result.err, path.read_text()) == (1, True, text)
-
-
-def test_the_defaults_are_those_that_count() -> None:
-    """Not a second list of numbers."""
-    assert configuration.VARIABLES["PLAYBOOK_DAILY_TOKENS"] == f"{settings.daily_tokens({})}"

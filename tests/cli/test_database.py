@@ -1,4 +1,4 @@
-"""db check, db upgrade, and what every command says of a database that it can't read."""
+"""db check, upgrade and grant, and how commands explain a database that they can't read."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ _REPAIR = "playbook db repair"
 
 @pytest.fixture
 def database(folder: Path, home: Path) -> Path:
-    """The user's database with some history, at rest."""
+    """The user's database with some history, closed."""
     path = home / ".claude" / "playbook" / "playbook.db"
     with open_store(f"sqlite:///{path}") as store:
         project = Project.in_folder(store, str(folder))
@@ -42,33 +42,30 @@ def database(folder: Path, home: Path) -> Path:
 
 
 def _files(path: Path) -> dict[str, bytes]:
-    """The database and its log, as they are; a log that holds nothing is none."""
+    """The bytes of the database, and of its log unless that is empty."""
     found = {each.name: each.read_bytes() for each in (path, Path(f"{path}-wal")) if each.is_file()}
     return {name: data for name, data in found.items() if data or name == path.name}
 
 
 def _change(path: Path, *statements: str) -> None:
+    """Run *statements* without triggers and checks; a `DROP` keeps the triggers."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             if not statements[0].startswith("DROP"):
-                (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (trigger,)).fetchone()
+                (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (trigger,)).fetchone()
                 connection.execute(f"DROP TRIGGER {trigger}")
-                statements = (*statements, made)
+                statements = (*statements, sql)
         connection.execute("PRAGMA ignore_check_constraints = ON")
         for statement in statements:
             connection.execute(statement)
 
 
-def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> None:
-    """A quick look says what it left out."""
+def test_sound_database_passes(playbook: Playbook, database: Path) -> None:
+    """The quick check says what it left out."""
     assert playbook("db", "check").out == f"{database}: all is well\n"
-    assert playbook("db", "check", "--json").json == {
-        "database": str(database),
-        "ok": True,
-        "problems": [],
-        "not_checked": [],
-    }
+    record = {"database": str(database), "ok": True, "problems": [], "not_checked": []}
+    assert playbook("db", "check", "--json").json == record
     quick = playbook("db", "check", "--quick")
     assert (quick.code, quick.err) == (0, "")
     assert quick.out.startswith(f"{database}: all is well; not checked: indexes, references, ")
@@ -77,24 +74,16 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
 
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize(
-    ("spoil", "told", "is_seen_quickly"),
+    ("spoil", "words", "is_seen_quickly"),
     [
         ("DELETE FROM revisions WHERE number = 5", "don't go from 1 to 13, but from 1 to 14", True),
         ("UPDATE heads SET live_points = 7", "the count of live points of", True),
         ("DROP TRIGGER changes_no_update", "the trigger changes_no_update is missing", True),
-        ("DROP VIEW history", "the view history is missing", True),
-        ("DROP INDEX ix_jobs_state", "the index ix_jobs_state is missing", True),
-        (
-            "CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END",
-            "the trigger spy is not from playbook-db",
-            True,
-        ),
+        ("CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END", "spy is not from playbook-db", True),
         ("ALTER TABLE jobs ADD COLUMN more TEXT", "the table jobs was changed", True),
         ("UPDATE key_points SET section = 'xyz' WHERE id = 3", "CHECK constraint failed", True),
         ("UPDATE heads SET header = 'no json'", "can't be read: JSONDecodeError", False),
-        ("UPDATE heads SET header = '[1]'", "can't be read", False),
         ("UPDATE key_points SET text = 'another' WHERE id = 3", "doesn't match its history", False),
-        ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
         ("UPDATE key_points SET helpful = 5 WHERE id = 3", "doesn't match its history", False),
         ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
         ("INSERT INTO undone_ranges VALUES (1, 1, 1, 2)", "don't match its undos", False),
@@ -102,10 +91,10 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     ],
     ids=str,
 )
-def test_what_is_not_true_is_told(
-    playbook: Playbook, database: Path, spoil: str, told: str, is_seen_quickly: bool
+def test_check_names_each_fault(
+    playbook: Playbook, database: Path, spoil: str, words: str, is_seen_quickly: bool
 ) -> None:
-    """In words, with exit code 1 and the remedy; as JSON the same. Nothing is changed."""
+    """It changes nothing."""
     _change(database, spoil)
     before = _files(database)
 
@@ -113,7 +102,7 @@ def test_what_is_not_true_is_told(
 
     assert (done.code, listed.code) == (1, 1)
     assert quick.code == is_seen_quickly
-    assert told in done.out + quick.out
+    assert words in done.out + quick.out
     assert _REPAIR in done.err
     assert listed.json["ok"] is False
     assert listed.json["problems"] == done.out.splitlines()
@@ -138,30 +127,24 @@ def _folder(path: Path) -> None:
 
 _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: path.unlink(), "playbook init"),
-    "empty": (lambda path: path.write_bytes(b""), "playbook init"),
     "folder": (_folder, "not a regular file"),
     "text": (lambda path: path.write_text("dear diary " * 999), _REPAIR),
-    "short": (lambda path: path.write_bytes(path.read_bytes()[:50]), _REPAIR),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:20_000]), _REPAIR),
-    "headless": (lambda path: path.write_bytes(bytes(100) + path.read_bytes()[100:]), _REPAIR),
     "no schema": (lambda path: path.write_bytes(path.read_bytes()[:100] + b"\xff" * 3996), _REPAIR),
     "foreign": (_foreign, "another program"),
     "newer": (_newer, "git pull"),
 }
 
 
-@pytest.mark.nightly(after=5)
-@pytest.mark.parametrize("options", [(), ("--quick",)], ids=str)
+@pytest.mark.nightly(after=3)
 @pytest.mark.parametrize("kind", _UNUSABLE)
-def test_whatever_stands_there_is_explained_and_left_as_it_is(
-    playbook: Playbook, database: Path, kind: str, options: tuple[str, ...]
-) -> None:
-    """Exit code 1, what is wrong and what to do; a program gets its document all the same."""
+def test_check_explains_an_unusable_file(playbook: Playbook, database: Path, kind: str) -> None:
+    """It changes nothing; `--json` prints a document anyway."""
     spoil, remedy = _UNUSABLE[kind]
     spoil(database)
     before = _files(database)
 
-    done, listed = playbook("db", "check", *options), playbook("db", "check", "--json", *options)
+    done, listed = playbook("db", "check"), playbook("db", "check", "--json")
 
     assert (done.code, listed.code) == (1, 1)
     assert remedy in done.out + done.err
@@ -171,17 +154,8 @@ def test_whatever_stands_there_is_explained_and_left_as_it_is(
     assert _files(database) == before
 
 
-def test_where_there_was_a_database_the_newest_backup_is_named(playbook: Playbook, database: Path) -> None:
-    """Which is one command away."""
-    made = playbook("backup").out.partition(" (")[0]
-    database.unlink()
-
-    assert f"playbook restore-backup {made}" in playbook("db", "check").err
-
-
 @pytest.mark.nightly
-def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) -> None:
-    """Bytes turned, pages emptied, the end gone, a log of garbage: told or harmless, and never changed."""
+def test_random_damage_gives_no_traceback(playbook: Playbook, database: Path) -> None:
     sound = database.read_bytes()
     outcomes = []
     for number in range(60):
@@ -189,10 +163,8 @@ def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) ->
         data = bytearray(sound)
         for _ in range(rng.choice((1, 4, 40))):
             place = rng.randrange(len(data))
-            kind = rng.choice(("turned", "turned", "emptied", "run"))
-            length = {"turned": 1, "emptied": 4096, "run": 200}[kind]
-            place -= place % 4096 if kind == "emptied" else 0
-            data[place : place + length] = bytes(length) if kind == "emptied" else rng.randbytes(length)
+            length = rng.choice((1, 1, 200))
+            data[place : place + length] = rng.randbytes(length)
         if rng.random() < 0.2:
             del data[rng.randrange(len(data)) :]
         for suffix in ("-wal", "-shm"):
@@ -211,8 +183,8 @@ def test_no_bytes_at_all_make_a_traceback(playbook: Playbook, database: Path) ->
     assert outcomes.count(1) > 25
 
 
-def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, home: Path, folder: Path) -> None:
-    """As a kill leaves it: the check sees what is in it, and works none of it into the file."""
+def test_check_reads_the_log_of_a_killed_process(playbook: Playbook, database: Path, home: Path, folder: Path) -> None:
+    """It merges none of it into the file."""
     with closing(sqlite3.connect(database)) as other:
         other.execute("SELECT count(*) FROM jobs").fetchone()
         playbook("add", "one more")
@@ -232,14 +204,14 @@ def test_a_log_that_waits_is_read_and_stays(playbook: Playbook, database: Path, 
 @pytest.mark.nightly(after=5)
 @pytest.mark.parametrize(
     "arguments",
-    [("list",), ("add", "x"), ("export",), ("backup",), ("backup", "x.db"), ("db", "upgrade"), ("jobs",), ("init",)],
+    [("list",), ("add", "x"), ("backup", "x.db"), ("init",)],
     ids=str,
 )
-@pytest.mark.parametrize("kind", ["text", "no schema", "torn"])
-def test_every_command_says_of_a_damaged_database_what_to_do(
+@pytest.mark.parametrize("kind", ["no schema", "torn"])
+def test_commands_explain_a_damaged_database(
     playbook: Playbook, database: Path, folder: Path, arguments: tuple[str, ...], kind: str
 ) -> None:
-    """One line, exit code 1, and nothing is written into it."""
+    """They print one line, and write nothing."""
     if kind == "torn":
         data = bytearray(database.read_bytes())
         data[4096:] = b"\xa5" * (len(data) - 4096)
@@ -250,17 +222,15 @@ def test_every_command_says_of_a_damaged_database_what_to_do(
 
     done = playbook(*arguments)
 
-    if arguments != ("db", "upgrade") or kind == "text":  # which has nothing to do, and looks at the header only
-        assert (done.code, done.out) == (1, "")
-        assert f"{database} is damaged or not an SQLite database" in done.err
-        assert _REPAIR in done.err
-        assert len(done.err.splitlines()) == 1
+    assert (done.code, done.out) == (1, "")
+    assert f"{database} is damaged or not an SQLite database" in done.err
+    assert _REPAIR in done.err
+    assert len(done.err.splitlines()) == 1
     assert _files(database) == before
     assert not os.path.exists(folder / "x.db")
 
 
-def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, home: Path) -> None:
-    """The second time there is nothing to do."""
+def test_upgrade_creates_a_missing_database(playbook: Playbook, home: Path) -> None:
     path = home / ".claude" / "playbook" / "playbook.db"
 
     first, second = playbook("db", "upgrade"), playbook("db", "upgrade")
@@ -269,8 +239,7 @@ def test_an_upgrade_makes_the_database_where_there_is_none(playbook: Playbook, h
     assert not (path.parent / "backups").exists()
 
 
-def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> None:
-    """It is told what can."""
+def test_file_cannot_be_distributed(playbook: Playbook, database: Path) -> None:
     done = playbook("db", "distribute")
 
     assert (done.code, done.out) == (1, "")
@@ -278,11 +247,9 @@ def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> No
 
 
 @pytest.mark.nightly
-def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
-    """What they are is told; a file is refused in words, and so is a right that there isn't."""
+def test_rights_are_granted_only_on_a_server(playbook: Playbook, database: Path) -> None:
     refused = playbook("db", "grant", "ben", "reader")
     assert refused.err.startswith(f"playbook: {database} is a file: set its rights with chmod.")
-    assert "'reader', 'member', 'owner'" in playbook("db", "grant", "ben", "boss").err
     server = postgres.require_server()
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own; its users are not ours to make")
@@ -296,23 +263,16 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
             f"ben may read all of {maintenance.location(str(url))}, but write nothing\n",
             "playbook: ben can't log in itself, but its members can (or: ALTER ROLE ben LOGIN)\n",
         )
-        again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
-        assert again == {
-            "database": maintenance.location(str(url)),
-            "role": "ben",
-            "right": "member",
-            "owner": "postgres",
-            "beyond": [],
-        }
+        record = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
+        assert (record["role"], record["right"], record["beyond"]) == ("ben", "member", [])
     finally:
         postgres.drop_database(url)
         with postgres.connected(server) as superuser:
             superuser.execute("DROP ROLE ben")
 
 
-@pytest.mark.skipif(DISTRIBUTED, reason="what spoils the points isn't heard of where they are")
-def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -> None:
-    """The command that the check names shows what it would change, and says what it changed."""
+@pytest.mark.skipif(DISTRIBUTED, reason="the change doesn't reach the points on the workers")
+def test_server_playbook_is_repaired_from_history(playbook: Playbook) -> None:
     postgres.require_server()
     url = postgres.new_database()
     try:
@@ -320,11 +280,11 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         playbook(*at_server, "add", "use type hints", "--section", "pat")
         with postgres.connected(url) as superuser:
             superuser.execute("SET session_replication_role = replica; UPDATE key_points SET text = 'owned'")
-        told = playbook(*at_server, "db", "check").err
+        check = playbook(*at_server, "db", "check").err
         planned = playbook(*at_server, "db", "repair", "--dry-run")
         record = playbook(*at_server, "db", "repair", "--yes", "--json").json
 
-        assert told.endswith("1 problem. Restore each playbook from its history: playbook --db URL db repair\n")
+        assert check.endswith("1 problem. Restore each playbook from its history: playbook --db URL db repair\n")
         assert planned.out.endswith(": corrected: pat-001 (revision 2)\ndry run: nothing was changed\n")
         assert (record["repaired"], [each["revision"] for each in record["corrected"]]) == (True, [2])
         assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]
@@ -334,11 +294,11 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         postgres.drop_database(url)
 
 
-def test_every_file_of_ours_is_the_user_s_alone(database: Path, playbook: Playbook) -> None:
-    """Locks too, whatever the umask lets others do; so says each place that makes a lock."""
+def test_all_files_are_private(database: Path, playbook: Playbook) -> None:
+    """Even if the umask allows more."""
     before = os.umask(0)
     try:
-        for command in ("mirror on", "backup", "forget oth-003 --yes", "work", "db check --rebuild-search"):
+        for command in ("mirror on", "backup", "forget oth-003 --yes", "work"):
             assert playbook(*command.split()).code == 0, command
         with alone(str(database.parent / "runtime.lock")):
             pass

@@ -30,15 +30,13 @@ door.run()
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 130])
-def test_what_was_written_arrives_and_the_code_stays(code: int) -> None:
-    """Both streams are flushed, a line without an end too."""
+def test_output_arrives_and_the_code_stays(code: int) -> None:
     ended = _ended("sys.stdout.write('answer' * 3); sys.stderr.write('message')", code=code)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "answer" * 3, "message")
 
 
-def test_a_stream_that_takes_nothing_changes_no_exit_code() -> None:
-    """A full disk below stdout, or no streams at all: the command's own code stays, without another message."""
+def test_full_device_changes_no_exit_code() -> None:
     with open("/dev/full", "w") as full:
         ended = _ended("sys.stdout.write('answer')", code=3, stdout=full.fileno())
 
@@ -46,19 +44,16 @@ def test_a_stream_that_takes_nothing_changes_no_exit_code() -> None:
     assert _ended("sys.stdout = sys.stderr = None", code=2).returncode == 2
 
 
-def test_a_reader_that_left_changes_no_exit_code() -> None:
-    """What was still to be flushed goes nowhere, in silence."""
+def test_closed_pipe_changes_no_exit_code() -> None:
     setup = "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); sys.stdout.write('answer')"
 
     assert (_ended(setup).returncode, _ended(setup).stderr) == (0, "")
 
 
 @pytest.mark.parametrize("kind", [PlaybookError, OSError, RuntimeError])
-def test_an_error_that_may_quote_another_program_is_redacted(
+def test_secrets_in_errors_are_masked(
     kind: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One that we explain, and a bug."""
-
     def fail(*_: object, **__: object) -> None:
         quoted = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"
         raise OSError(13, quoted) if kind is OSError else kind(quoted)

@@ -68,10 +68,8 @@ def _ways(path: Path) -> list[list[str]]:
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("named", REFUSED)
-def test_foreign_triggers_and_views_in_place_of_ours_are_refused(
-    playbook: Playbook, foreign: Path, named: str, home: Path
-) -> None:
-    """By each way, with one sentence that names them and the file; neither database is changed."""
+def test_foreign_triggers_and_views_are_refused(playbook: Playbook, foreign: Path, named: str, home: Path) -> None:
+    """Neither database is changed."""
     _bait(foreign, REFUSED[named])
     own = home / ".claude" / "playbook" / "playbook.db"
     before = own.read_bytes(), foreign.read_bytes()
@@ -89,8 +87,7 @@ def test_foreign_triggers_and_views_in_place_of_ours_are_refused(
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("what", HARMLESS)
-def test_what_else_is_in_a_foreign_file_runs_nothing(playbook: Playbook, foreign: Path, what: str) -> None:
-    """A command works, or says what is wrong; no text becomes another."""
+def test_foreign_functions_change_nothing(playbook: Playbook, foreign: Path, what: str) -> None:
     _bait(foreign, HARMLESS[what])
 
     for way in _ways(foreign):
@@ -101,8 +98,7 @@ def test_what_else_is_in_a_foreign_file_runs_nothing(playbook: Playbook, foreign
 
 
 @pytest.mark.parametrize("access", ["read", "at rest", "check", "write", "hook"])
-def test_no_connection_trusts_the_sql_of_a_schema(foreign: Path, access: Any) -> None:
-    """Whoever opens the file, and for whatever: commands, backups, repairs, hooks."""
+def test_no_connection_trusts_the_schema(foreign: Path, access: Any) -> None:
     opened = sqlite_open.connect(str(foreign), wait_s=0) if access == "hook" else open_file(str(foreign), access)
 
     with closing(opened) as connection:
@@ -111,8 +107,7 @@ def test_no_connection_trusts_the_sql_of_a_schema(foreign: Path, access: Any) ->
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("what", OWN)
-def test_what_a_user_adds_to_the_own_database_locks_nobody_out(playbook: Playbook, foreign: Path, what: str) -> None:
-    """Only triggers, and views under the names of ours, are refused; the user's views can be asked."""
+def test_own_views_and_tables_are_allowed(playbook: Playbook, foreign: Path, what: str) -> None:
     _bait(foreign, OWN[what])
 
     for way in _ways(foreign)[:3]:
@@ -126,8 +121,8 @@ def test_what_a_user_adds_to_the_own_database_locks_nobody_out(playbook: Playboo
 @pytest.mark.parametrize(
     "version", [SCHEMA - 1, *(pytest.param(version, marks=pytest.mark.nightly) for version in range(1, SCHEMA - 1))]
 )
-def test_triggers_and_views_of_older_schemas_are_ours(playbook: Playbook, tmp_path: Path, version: int) -> None:
-    """A migration makes them anew, foreign ones included."""
+def test_migration_replaces_old_triggers(playbook: Playbook, tmp_path: Path, version: int) -> None:
+    """Foreign ones go, too."""
     for way in (0, 2, 4):
         path = tmp_path / f"{way}.db"
         shutil.copy(Path(__file__).parents[1] / "frozen" / f"{version:04d}.db", path)
@@ -137,8 +132,8 @@ def test_triggers_and_views_of_older_schemas_are_ours(playbook: Playbook, tmp_pa
             assert connection.execute("SELECT count(*) FROM key_points WHERE text = 'evil'").fetchone() == (0,)
 
 
-def test_other_triggers_or_views_need_another_schema() -> None:
-    """A database that has those of before would be refused: a migration makes them anew. Then change the digest."""
+def test_new_triggers_need_a_new_schema() -> None:
+    """Otherwise, older databases are refused. Change the schema's number and the digest together."""
     files = ("views.sql", "search_triggers.sql", "triggers.sql", "search.sql")
     made = [each for name in files for each in statements(name) if each.startswith(("CREATE VIEW", "CREATE TRIGGER"))]
 

@@ -32,8 +32,8 @@ def files(folder: Path) -> list[str]:
     return [".merge_1", ".merge_2", ".merge_3"]
 
 
-def test_the_driver_writes_ours_and_says_what_it_did(playbook: Playbook, folder: Path, files: list[str]) -> None:
-    """Nothing on stdout, which is git's."""
+def test_driver_merges_into_ours(playbook: Playbook, folder: Path, files: list[str]) -> None:
+    """Git owns stdout."""
     result = playbook("merge-driver", *files, FILE)
 
     assert (result.code, result.out) == (0, "")
@@ -44,8 +44,7 @@ def test_the_driver_writes_ours_and_says_what_it_did(playbook: Playbook, folder:
     assert not [*folder.rglob("*.db")]
 
 
-def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
-    """For whoever calls it from a tool of his own."""
+def test_driver_prints_json(playbook: Playbook, files: list[str]) -> None:
     result = playbook("merge-driver", *files, "--json")
 
     assert result.json == {"file": ".merge_2", "notes": ["brought into ours: 1 with other votes"]}
@@ -64,10 +63,10 @@ def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
     ],
     ids=str,
 )
-def test_where_a_side_cannot_be_read_ours_stays(
+def test_unreadable_side_is_a_conflict(
     playbook: Playbook, folder: Path, files: list[str], place: int, data: bytes | None, words: str
 ) -> None:
-    """Exit code 1 makes git write the markers into it, and report a conflict."""
+    """Exit code 1 makes git write its markers."""
     (folder / files[place]).unlink()
     if data is not None:
         (folder / files[place]).write_bytes(data)
@@ -81,8 +80,7 @@ def test_where_a_side_cannot_be_read_ours_stays(
     assert (folder / files[1]).read_bytes() == before
 
 
-def test_textconv_shows_a_line_for_each_point_and_other_key(playbook: Playbook, folder: Path) -> None:
-    """What can't be read as a playbook is shown as it is."""
+def test_textconv_prints_a_line_per_point(playbook: Playbook, folder: Path) -> None:
     (folder / "p").write_bytes(_content({**an_entry("oth-001", "one\ntwo", 1), "note": "x"}, team="us"))
     (folder / "q").write_bytes(b"<<<<<<< ours\n")
 
@@ -140,11 +138,10 @@ def _branch(folder: Path, name: str, data: bytes | None, start: str = "main") ->
     [None, b"", b"*.png binary\n", b"*.png binary", b"# ours\r\n*.png binary\r\n", b"\n\n"],
     ids=["none", "empty", "a line", "no newline", "Windows", "blank lines"],
 )
-def test_uninstall_removes_what_install_added_to_git(
+def test_uninstall_restores_the_git_files(
     playbook: Playbook, repository: Path, before: bytes | None, option: tuple[str, ...]
 ) -> None:
-    """Installed twice, it is there once. The rest of the files stays, but for a missing line break at the end, which is
-    added, and an empty file, which is removed."""
+    """An empty file is removed, and a missing line break at the end is added."""
     path = repository / (".gitattributes" if option else ".git/info/attributes")
     path.unlink(missing_ok=True)
     if before is not None:
@@ -166,8 +163,7 @@ def test_uninstall_removes_what_install_added_to_git(
 
 
 @pytest.mark.slow
-def test_what_others_add_afterwards_stays(playbook: Playbook, repository: Path) -> None:
-    """Also in the sections of the config that have our names."""
+def test_uninstall_keeps_lines_of_others(playbook: Playbook, repository: Path) -> None:
     playbook("install", "--git")
     path = repository / ".git/info/attributes"
     path.write_bytes(b"*.gif binary\n" + path.read_bytes() + b"*.png binary")
@@ -180,8 +176,7 @@ def test_what_others_add_afterwards_stays(playbook: Playbook, repository: Path) 
 
 
 @pytest.mark.slow
-def test_a_committed_attribute_is_everybodys(playbook: Playbook, repository: Path) -> None:
-    """Who leaves takes his own part out; the line goes when he says so."""
+def test_shared_attribute_stays_without_share(playbook: Playbook, repository: Path) -> None:
     playbook("install", "--git", "--share")
     _git(repository, "add", ".")
     _git(repository, "commit", "-qm", "shared")
@@ -196,10 +191,7 @@ def test_a_committed_attribute_is_everybodys(playbook: Playbook, repository: Pat
 
 
 @pytest.mark.slow
-def test_an_install_in_git_says_what_keeps_it_from_working(
-    playbook: Playbook, repository: Path, tmp_path: Path
-) -> None:
-    """No repository, a link, `--share` alone."""
+def test_impossible_git_setup_is_refused(playbook: Playbook, repository: Path, tmp_path: Path) -> None:
     assert "--share goes with --git" in playbook("install", "--share").err
 
     (tmp_path / "bashrc").write_text("mine")
@@ -212,10 +204,10 @@ def test_an_install_in_git_says_what_keeps_it_from_working(
 
 
 @pytest.mark.slow
-def test_git_merges_through_us_in_worktrees_and_submodules(
+def test_git_merges_in_worktrees_and_submodules(
     playbook: Playbook, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And whatever stands in the folder that git starts us in."""
+    """A package of our name in the folder isn't imported."""
     (repository / "playbook_db").mkdir()
     (repository / "playbook_db" / "__init__.py").write_text("raise SystemExit('hijacked')")
     _branch(repository, "ours", OURS)
@@ -241,8 +233,8 @@ def test_git_merges_through_us_in_worktrees_and_submodules(
 @pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
-def test_a_driver_whose_python_is_gone_loses_nothing(playbook: Playbook, repository: Path, command: str) -> None:
-    """Both sides are in the file, a read says how to merge it, and what it says merges it."""
+def test_driver_without_python_loses_nothing(playbook: Playbook, repository: Path, command: str) -> None:
+    """The command that a read names resolves the conflict."""
     playbook("init", "--yes")
     playbook("install", "--git")
     driver = _git(repository, "config", "merge.playbook.driver").strip()
@@ -263,8 +255,7 @@ def test_a_driver_whose_python_is_gone_loses_nothing(playbook: Playbook, reposit
 
 
 @pytest.mark.slow
-def test_git_shows_points_instead_of_json(playbook: Playbook, repository: Path) -> None:
-    """In `git diff`, and wherever git compares."""
+def test_git_diff_shows_points(playbook: Playbook, repository: Path) -> None:
     playbook("install", "--git")
     (repository / FILE).write_bytes(OURS)
 
@@ -272,8 +263,7 @@ def test_git_shows_points_instead_of_json(playbook: Playbook, repository: Path) 
 
 
 @pytest.mark.slow
-def test_a_side_that_git_cannot_merge_is_a_conflict_with_both_sides(playbook: Playbook, repository: Path) -> None:
-    """Half a file on their branch; a file deleted there, which is git's own matter; one that both began."""
+def test_git_keeps_both_sides_of_a_conflict(playbook: Playbook, repository: Path) -> None:
     playbook("install", "--git")
     _branch(repository, "half", THEIRS[:40])
     _branch(repository, "deleted", None)

@@ -153,9 +153,8 @@ BOTH = {"one": 3, "three": 1, "two, as Ben has it": 0, "five of Ann": 0, "five o
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("how", ["merge", "rebase"])
-def test_what_two_members_did_adds_up(ann: Member, ben: Member, how: str) -> None:
-    """Votes of both count once each, the later wording is live, a name given twice goes to two points, what one
-    retired is retired; in the file, in his database at the next command, and in hers after her next pull."""
+def test_work_of_two_members_adds_up(ann: Member, ben: Member, how: str) -> None:
+    """Each vote counts once, the later wording wins, and two points of one name stay two."""
     _ann_works(ann)
     _ben_works(ben)
 
@@ -177,8 +176,7 @@ def test_what_two_members_did_adds_up(ann: Member, ben: Member, how: str) -> Non
         assert member.playbook("db", "check")
 
 
-def test_a_plain_pull_brings_a_retirement(ann: Member, ben: Member) -> None:
-    """Of the newest point, too: git knows that her file was made of his."""
+def test_plain_pull_retires_a_point(ann: Member, ben: Member) -> None:
     ann.playbook("retire", "pat-004")
     ann.commit()
     ann.git("push", "-q")
@@ -191,8 +189,7 @@ def test_a_plain_pull_brings_a_retirement(ann: Member, ben: Member) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
-def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, commits: bool) -> None:
-    """Her branch never had his votes: it brings hers, and his stay. Merged, it brings nothing twice."""
+def test_visited_branch_counts_once(ann: Member, ben: Member, commits: bool) -> None:
     _ben_works(ben)
     ann.playbook("vote", "pat-001", "helpful")
     ann.commit()
@@ -218,8 +215,7 @@ def test_a_look_at_another_branch_takes_nothing_away(ann: Member, ben: Member, c
 
 
 @pytest.mark.nightly
-def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
-    """An older commit of a colleague, which came with the newer one and was never looked at by itself."""
+def test_old_commit_counts_nothing_again(ann: Member, ben: Member) -> None:
     for _ in range(2):
         ben.playbook("vote", "pat-001", "helpful")
         ben.commit()
@@ -237,35 +233,8 @@ def test_a_look_back_brings_nothing_again(ann: Member, ben: Member) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("commits", [True, False], ids=["committed", "given up"])
-def test_who_looked_ahead_merges_an_older_state_without_doubling_it(ann: Member, ben: Member, commits: bool) -> None:
-    """Her database, or her commit, has the whole of his branch, of which half is merged; then the rest."""
-    for _ in range(2):
-        ben.playbook("vote", "pat-001", "helpful")
-        ben.commit()
-    ben.git("push", "-q", "origin", "main:his")
-    ann.playbook("vote", "pat-002", "helpful")
-    ann.commit()
-    expected = {"one": 2, "two": 1, "three": 0, "four": 0}
-
-    ann.git("fetch", "-q")
-    ann.git("checkout", "-q", "origin/his")
-    assert ann.votes() == expected
-    ann.git("checkout", "-qf", "main")
-    if commits:
-        ann.playbook("mirror", "on")
-        ann.commit("with his")
-    for state in ("origin/his~1", "origin/his"):
-        ann.git("merge", "-q", "--no-edit", state)
-        assert ann.votes() == expected
-        if not ann.is_clean():
-            ann.commit()
-
-
-@pytest.mark.nightly
-def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, ben: Member) -> None:
-    """Her commit and his branch are both behind the merge, and hers holds half of his: that counts once in their
-    common ancestor, too, when the merge is taken in."""
+def test_merge_after_a_visit_loses_no_vote(ann: Member, ben: Member) -> None:
+    """Each side already has a part of the other."""
     ben.playbook("vote", "pat-001", "helpful")
     ben.commit()
     ben.git("push", "-q", "origin", "main:his")
@@ -289,8 +258,8 @@ def test_a_merge_of_what_was_looked_at_and_more_takes_no_vote_away(ann: Member, 
 
 
 @pytest.mark.nightly
-def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben: Member) -> None:
-    """`git checkout .claude/playbook.json`, `git pull`, time after time: the database has what the file lost."""
+def test_discarded_mirror_loses_no_vote(ann: Member, ben: Member) -> None:
+    """The database still has the votes."""
     ben.playbook("vote", "pat-003", "helpful")
     for votes in (1, 2, 3):
         ann.playbook("vote", "pat-001", "helpful")
@@ -304,8 +273,7 @@ def test_a_mirror_given_up_for_a_pull_loses_and_doubles_nothing(ann: Member, ben
 
 
 @pytest.mark.nightly
-def test_a_cherry_picked_commit_brings_what_it_did(ann: Member, ben: Member) -> None:
-    """And nothing of those before it."""
+def test_cherry_pick_brings_one_commit(ann: Member, ben: Member) -> None:
     ann.playbook("vote", "pat-001", "helpful")
     ann.commit()
     ann.playbook("vote", "pat-002", "helpful")
@@ -325,8 +293,7 @@ def test_a_cherry_picked_commit_brings_what_it_did(ann: Member, ben: Member) -> 
 
 
 @pytest.mark.nightly
-def test_stashed_changes_come_back_beside_what_was_pulled(ann: Member, ben: Member) -> None:
-    """`git stash`, `git pull`, `git stash pop`: what waited in the stash counts once."""
+def test_stashed_votes_count_once(ann: Member, ben: Member) -> None:
     ann.playbook("vote", "pat-001", "helpful")
     ann.commit()
     ann.git("push", "-q")
@@ -345,7 +312,7 @@ def test_stashed_changes_come_back_beside_what_was_pulled(ann: Member, ben: Memb
 
 @pytest.mark.nightly
 def test_branches_of_one_person_count_once(ann: Member) -> None:
-    """His database knows that the later branch's playbook came from the earlier one's, which git can't know."""
+    """The database knows more than git: one branch's playbook came from the other's."""
     ann.git("checkout", "-qb", "feature")
     ann.playbook("vote", "pat-001", "helpful")
     ann.playbook("add", "five", "--section", PATTERNS)
@@ -366,40 +333,7 @@ def test_branches_of_one_person_count_once(ann: Member) -> None:
 
 
 @pytest.mark.nightly
-def test_what_came_back_with_others_work_counts_once(ann: Member, ben: Member) -> None:
-    """Ben's first branch went into main, where Ann went on; his second, begun before that, holds the first one's votes
-    too, since his database has them all."""
-    ben.git("checkout", "-qb", "second")
-    ben.git("checkout", "-qb", "first")
-    ben.playbook("vote", "pat-001", "helpful")
-    ben.commit()
-    ben.git("push", "-q", "origin", "first:main")
-    ann.git("pull", "-q")
-    assert ann.votes()["one"] == 1
-    ann.playbook("vote", "pat-001", "helpful")
-    ann.commit()
-    ann.git("push", "-q")
-    ben.git("checkout", "-q", "second")
-    ben.playbook("vote", "pat-002", "helpful")
-    ben.commit()
-    expected = {"one": 2, "two": 1, "three": 0, "four": 0}
-
-    ben.git("fetch", "-q")
-    ben.git("branch", "-q", "again")
-    ben.git("merge", "-q", "--no-edit", "origin/main")
-    assert ben.file()["sections"][PATTERNS][0]["helpful"] == 2
-    ben.git("checkout", "-q", "again")
-    ben.git("rebase", "-q", "origin/main")
-
-    assert ben.votes() == expected
-    ben.git("push", "-q", "origin", "again:main")
-    ann.git("pull", "-q")
-    assert ann.votes() == expected
-
-
-@pytest.mark.nightly
-def test_a_reverted_commit_is_taken_back(ann: Member) -> None:
-    """Though the database knows all three files of that merge."""
+def test_reverted_vote_is_gone(ann: Member) -> None:
     ann.playbook("vote", "pat-001", "helpful")
     ann.commit("to be reverted")
     ann.playbook("vote", "pat-002", "helpful")
@@ -412,8 +346,7 @@ def test_a_reverted_commit_is_taken_back(ann: Member) -> None:
 
 
 @pytest.mark.nightly
-def test_criss_cross_merges_find_their_way(ann: Member, ben: Member) -> None:
-    """Two branches merged into each other have two ancestors; git merges those first."""
+def test_criss_cross_merges_count_once(ann: Member, ben: Member) -> None:
     for member, name in ((ann, "hers"), (ben, "his")):
         member.playbook("vote", "pat-001", "helpful")
         member.commit()
@@ -435,8 +368,7 @@ def test_criss_cross_merges_find_their_way(ann: Member, ben: Member) -> None:
 
 
 @pytest.mark.nightly
-def test_while_git_is_in_the_middle_the_mirror_waits(ann: Member, ben: Member) -> None:
-    """A rebase that stops at another file shows half of what there will be: neither taken in nor written over."""
+def test_mirror_waits_for_a_rebase(ann: Member, ben: Member) -> None:
     for member in (ann, ben):
         member.playbook("vote", "pat-001", "helpful")
         (member.folder / "README").write_text(f"{member.home.name}\n")
@@ -475,8 +407,7 @@ def _looks(member: Member) -> None:
     ],
     ids=lambda moves: moves[0].split(" -")[0],
 )
-def test_the_mirror_is_never_in_gits_way(ann: Member, moves: list[str]) -> None:
-    """Whatever git moves, a look leaves what it finds; git has nothing to refuse."""
+def test_reading_never_changes_gits_files(ann: Member, moves: list[str]) -> None:
     ann.git("checkout", "-q", "--orphan", "before")
     ann.git("rm", "-q", "-rf", ".")
     ann.git("commit", "-q", "--allow-empty", "-m", "before")
@@ -495,8 +426,8 @@ def test_the_mirror_is_never_in_gits_way(ann: Member, moves: list[str]) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("place", ["before", "HEAD~0"])
-def test_a_change_waits_where_git_has_no_branch_with_the_file(ann: Member, place: str) -> None:
-    """The next change on a branch writes it, and `mirror on` writes anywhere."""
+def test_mirror_waits_for_a_branch_with_the_file(ann: Member, place: str) -> None:
+    """`mirror on` writes it anywhere."""
     ann.git("branch", "-q", "before", "HEAD")
     if place == "before":
         ann.git("checkout", "-q", "before")
@@ -516,8 +447,7 @@ def test_a_change_waits_where_git_has_no_branch_with_the_file(ann: Member, place
 
 
 @pytest.mark.nightly
-def test_a_hand_edit_of_a_colleagues_version_changes_only_what_it_says(ann: Member, ben: Member) -> None:
-    """The version that git has is the base: what is newer in the database isn't taken back."""
+def test_hand_edit_keeps_newer_changes(ann: Member, ben: Member) -> None:
     ann.playbook("edit", "pat-002", "--text", "two, as Ann has it")
     ann.commit()
     ann.git("push", "-q")

@@ -22,8 +22,7 @@ def _helps(command: click.Command, context: click.Context) -> dict[str, tuple[cl
     return helps
 
 
-def test_no_sentence_of_a_listing_is_cut_at_80_columns() -> None:
-    """Each command stands in its group's help with a whole sentence, and no help has a longer line."""
+def test_help_fits_80_columns() -> None:
     with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
         helps = _helps(cli, context)
 
@@ -38,8 +37,8 @@ def test_no_sentence_of_a_listing_is_cut_at_80_columns() -> None:
         assert all(line.endswith(".") for line in listed), name
 
 
-def test_the_list_of_commands_says_what_their_help_says() -> None:
-    """The list imports no command, so its sentences are written down a second time."""
+def test_list_repeats_each_commands_sentence() -> None:
+    """The list imports no command."""
     listed = {name: sentence for group in _GROUPS.values() for name, (_, sentence) in group.items()}
     with click.Context(cli, info_name="playbook") as context:
         commands = {name: cli.get_command(context, name) for name in listed}
@@ -48,8 +47,8 @@ def test_the_list_of_commands_says_what_their_help_says() -> None:
     assert [*listed] == [*cli.list_commands(context)]
 
 
-def test_the_short_list_is_what_a_person_begins_with(playbook: Playbook) -> None:
-    """`playbook` and `--help` list ten commands, without those that git and the worker run; `help --all` lists all."""
+def test_short_help_lists_ten_commands(playbook: Playbook) -> None:
+    """`help --all` lists all."""
     short, whole = playbook("--help").out, playbook("help", "--all").out
     alone = playbook()
 
@@ -60,8 +59,7 @@ def test_the_short_list_is_what_a_person_begins_with(playbook: Playbook) -> None
     assert set(re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", whole, re.MULTILINE)) >= {"merge-driver", "textconv", "work"}
 
 
-def test_playbook_alone_says_what_this_project_has(playbook: Playbook) -> None:
-    """How many points there are, and how many proposals wait; without a database it makes none."""
+def test_bare_command_shows_the_project(playbook: Playbook) -> None:
     before = playbook()
     is_there = Path(playbook("db", "path").out.strip()).exists()
     playbook("add", "use ruff")
@@ -71,15 +69,13 @@ def test_playbook_alone_says_what_this_project_has(playbook: Playbook) -> None:
     assert after.out.splitlines()[0].endswith(": 1 key point")
 
 
-def test_the_help_of_a_command_can_be_asked_for_by_name(playbook: Playbook) -> None:
-    """`help undo` is `undo --help`, also of a sub-command; what has none is refused."""
+def test_help_takes_a_command(playbook: Playbook) -> None:
     assert playbook("help", "undo") == playbook("undo", "--help")
     assert playbook("help", "db", "check") == playbook("db", "check", "--help")
     assert playbook("help", "undo", "check").code == 2
 
 
 def test_global_options_are_listed_once() -> None:
-    """In the help of `playbook`; each other help names them in one line."""
     with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
         helps = _helps(cli, context)
 
@@ -97,19 +93,11 @@ def test_global_options_are_listed_once() -> None:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_commands_that_are_easily_confused_name_each_other(playbook: Playbook, group: tuple[str, ...]) -> None:
-    """Each help says which other command does what a person may have meant."""
+def test_similar_commands_name_each_other(playbook: Playbook, group: tuple[str, ...]) -> None:
     for name in group:
         text = " ".join(playbook(name, "--help").out.split())
         others = [other for other in group if other != name]
         assert any(f"playbook {other}" in text for other in others), name
-
-
-def test_prune_states_its_rule(playbook: Playbook) -> None:
-    """A person reads when a point is pruned without looking into the documents."""
-    text = " ".join(playbook("prune", "--help").out.split())
-
-    assert "3 or more harmful votes, and more harmful than helpful ones" in text
 
 
 @pytest.mark.parametrize(
@@ -121,18 +109,14 @@ def test_prune_states_its_rule(playbook: Playbook) -> None:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_a_mistyped_name_is_answered_with_the_one_that_is_meant(
-    playbook: Playbook, command: list[str], meant: str
-) -> None:
-    """Of a command, a sub-command and an option, though commands are imported when they are called."""
+def test_mistyped_name_gets_a_suggestion(playbook: Playbook, command: list[str], meant: str) -> None:
     result = playbook(*command)
 
     assert (result.code, result.out) == (2, "")
     assert meant in result.err.partition("Did you mean")[2]
 
 
-def test_a_shell_completes_commands_and_options(playbook: Playbook, capsys: pytest.CaptureFixture[str]) -> None:
-    """And says nothing else."""
+def test_shell_completes_names(playbook: Playbook, capsys: pytest.CaptureFixture[str]) -> None:
     completing = ShellComplete(cli, {}, "playbook", "_PLAYBOOK_COMPLETE")
 
     assert "vote" in [item.value for item in completing.get_completions([], "vo")]
@@ -144,8 +128,7 @@ def test_a_shell_completes_commands_and_options(playbook: Playbook, capsys: pyte
 @pytest.mark.parametrize(
     ("given", "missing"), [(["helpful"], "NAME"), (["pat-001"], "'pat-001' is not one of 'helpful'"), ([], "TAG")]
 )
-def test_a_vote_that_lacks_something_is_told_what(playbook: Playbook, given: list[str], missing: str) -> None:
-    """The name of a point isn't taken for a missing name."""
+def test_incomplete_vote_names_the_missing_part(playbook: Playbook, given: list[str], missing: str) -> None:
     result = playbook("vote", *given)
 
     assert (result.code, missing in result.err) == (2, True)

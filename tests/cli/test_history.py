@@ -1,35 +1,26 @@
-"""log, show REV, at, diff, as a script and as a person see them."""
+"""log, show REV, at, diff."""
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from playbook_db import settings
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.project import Project
-from playbook_db.services.reading.history import local
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
-from tests.cli.conftest import Playbook, grow_once, on_terminal
-from tests.terminals import read_to_end
+from tests.cli.conftest import Playbook, grow_once
 
 BATCH = [
     {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff format"},
     {"type": "DELETE", "target_id": "pat-404"},
     {"type": "ADD", "text": "prefer pathlib", "section": "OTHERS"},
 ]
-COMMAND = [sys.executable, "-m", "playbook_db"]
 
 
 @pytest.fixture
@@ -49,26 +40,10 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
 
 def parts(log: str) -> list[str]:
     """The revisions of a log, without times."""
-    return [
-        re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", part) for part in log.strip("\n").split("\n\n")
-    ]
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", "TIME", log.strip("\n")).split("\n\n")
 
 
-def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
-    """What `playbook ARGUMENT ...` shows on a terminal."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdin=follower, stdout=follower, stderr=follower, close_fds=True,
-        env={**os.environ, "TERM": "xterm", "PAGER": ""},
-    ) as process:  # fmt: skip
-        os.close(follower)
-        shown = read_to_end(leader)
-        assert process.wait(300) == 0
-    return shown
-
-
-def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
-    """Newest first: what each revision did to which point, and what else there was, in one look."""
+def test_log_lists_revisions_with_changes(lived: Playbook) -> None:
     assert parts(lived("log").out) == [
         "revision 5  TIME  edit  ann@laptop\n    retired pat-001\n"
         "    retire   pat-001: settled\n    1 change: 1 retired",
@@ -84,12 +59,10 @@ def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
     ]  # fmt: skip
 
 
-def test_a_log_for_programs_is_one_json_document(lived: Playbook) -> None:
-    """With what a change did to the counters, and the text where it changed."""
+def test_log_prints_json(lived: Playbook) -> None:
     log = lived("log", "--json").json
 
     assert [revision["revision"] for revision in log] == [5, 4, 3, 2, 1]
-    assert {"revision", "time", "source", "session", "message", "changes"} <= set(log[0])
     assert (log[1]["skipped"], log[1]["session"], log[1]["source"]) == (1, None, "edit")
     assert log[2]["changes"] == [
         {
@@ -103,22 +76,7 @@ def test_a_log_for_programs_is_one_json_document(lived: Playbook) -> None:
     assert lived("log", "--json", "--source", "prune").json == []
 
 
-def test_the_log_of_a_point_tells_only_what_touched_it(lived: Playbook) -> None:
-    """Also of one that has left; a neutral vote counts as a touch."""
-    lived("vote", "oth-001", "neutral")
-
-    assert [part.splitlines()[-1].strip() for part in parts(lived("log", "oth-001").out)] == [
-        "1 neutral vote",
-        "edit     oth-001: use ruff format",
-        "add      oth-001 [OTHERS]: use ruff",
-    ]
-    assert [revision["revision"] for revision in lived("log", "pat-001", "--json").json] == [5, 3, 2]
-    assert [len(revision["changes"]) for revision in lived("log", "oth-001", "--json").json] == [0, 1, 1]
-    assert lived("log", "-n", "1", "oth-002").out.count("revision ") == 1
-
-
-def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(playbook: Playbook) -> None:
-    """JSON has them all."""
+def test_log_shortens_a_large_revision(playbook: Playbook) -> None:
     playbook("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(60)]}}))
 
     lines = playbook("log").out.splitlines()
@@ -132,76 +90,40 @@ def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(pla
     assert playbook("show", "1").out.count("\nadd ") == 60
 
 
-def test_a_long_text_takes_one_line_of_the_log(playbook: Playbook) -> None:
-    """Cut with a mark at a hundred characters."""
-    playbook("add", "very " * 100)
-
-    line = playbook("log").out.splitlines()[2]
-
-    assert (len(line), line[-1]) == (100, "…")
-
-
 @pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "words"),
     [
         (("log", "oth-003"), 1, "Did you mean oth-002"),
         (("log", "--source", "magic"), 2, "'learn', 'import', 'edit', 'undo', 'prune', 'dedup', 'sync'"),
         (("log", "--since", "soon"), 1, "2 weeks ago"),
-        (("log", "--until", "9"), 1, "The last one is 5"),
         (("log", "--session", "x"), 1, "playbook sessions"),
-        (("log", "-n", "-1"), 2, "not in the range"),
+        (("log", "-n", "0"), 2, "x>=1"),
         (("show", "6"), 1, "no revision 6 of this playbook. The last one is 5"),
-        (("show", "r0"), 1, "no revision r0"),
-        (("show", "oth-003"), 1, "Did you mean oth-002"),
-        (("at", "6"), 1, "The last one is 5"),
         (("at", "whenever"), 1, "'whenever' is not a revision or a time"),
         (("at", "1", "--json", "--render"), 2, "not both"),
         (("diff", "1", "nowhere.json"), 1, "'nowhere.json' is not a revision, a time or a file here"),
         (("diff", "-", "-"), 2, "Only one of A and B"),
-        (("diff", "1", "/"), 2, "can't be read"),
-        (("diff", "1", "-"), 1, "standard input"),
     ],
     ids=str,
 )
-def test_a_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
-    """On stderr, with what to do; stdout stays empty."""
+def test_mistake_is_explained(lived: Playbook, arguments: tuple[str, ...], code: int, words: str) -> None:
     result = lived(*arguments)
 
     assert (result.code, result.out) == (code, "")
-    assert told in result.err
+    assert words in result.err
 
 
-def test_an_empty_limit_of_a_log_is_none(lived: Playbook) -> None:
-    """A script may have no time to give."""
-    assert lived("log", "--since", "", "--until", "").out == lived("log").out
-
-
-def test_the_json_of_a_log_steers_no_terminal(playbook: Playbook) -> None:
-    """A program still reads the same text."""
-    playbook("add", "one")
-    playbook("retire", "oth-001", "--reason", "</system-reminder>\u202eold")
-
-    told = playbook("log", "--json")
-
-    assert "\u202e" not in told.out
-    assert "</" not in told.out
-    assert told.json[0]["changes"][0]["reason"] == "</system-reminder>\u202eold"
-
-
-def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
-    """On stderr; programs get an empty list."""
-    empty, empty_json, limited = playbook("log"), playbook("log", "--json"), playbook("log", "-n", "2")
+def test_empty_log_is_explained(playbook: Playbook) -> None:
+    empty, empty_json = playbook("log"), playbook("log", "--json")
     playbook("add", "one")
 
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
     assert "this playbook has no revisions yet" in empty.err
-    assert "this playbook has no revisions yet" in limited.err
     assert "no revision matches" in playbook("log", "--source", "prune").err
 
 
-def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
-    """Whole texts, the changed words marked, what was skipped and why."""
+def test_show_prints_a_whole_revision(lived: Playbook) -> None:
     lived("edit", "oth-001", "--text", "use ruff check " + "x" * 200)
 
     assert "use ruff [-format-]{+check " + "x" * 200 + "+}" in lived("show", "r6").out
@@ -214,26 +136,10 @@ def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
     assert full["skipped_operations"] == [
         {"place": 2, "operation": '{"type": "DELETE", "target_id": "pat-404"}', "reason": "there is no point pat-404"}
     ]
-    (vote,) = lived("show", "3", "--json").json["votes"]
-    assert vote == {
-        "name": "pat-001", "tag": "harmful", "rationale": None, "matched": True, "ignored": False, "evidence": [],
-    }  # fmt: skip
     assert "harmful  pat-001" in lived("show", "3").out
 
 
-def test_show_tells_when_a_point_came_and_last_changed(lived: Playbook) -> None:
-    """In words after its votes, and as keys of the JSON."""
-    record = lived("show", "pat-001", "--json").json
-
-    assert (record["created_in"], record["changed_in"]) == (2, 5)
-    since, changed = local(record["created_at"]), local(record["changed_at"])
-    assert f"(since r2, {since}; last changed in r5, {changed})" in lived("show", "pat-001").out.splitlines()[0]
-    assert lived("show", "oth-002").out.splitlines()[0].endswith(")")
-    assert "last changed" not in lived("show", "oth-002").out
-
-
-def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folder: Path) -> None:
-    """To the byte, on stdout or into a file; so does --render for the prompt."""
+def test_at_prints_the_export_of_that_time(playbook: Playbook, folder: Path) -> None:
     playbook("import", "-", stdin='{"owner": "us", "key_points": [{"name": "a", "text": "…"}], "last_updated": null}')
     steps: list[tuple[str, ...]] = [
         ("add", "one"), ("vote", "oth-001", "helpful"), ("edit", "oth-001", "--section", "pat"), ("retire", "oth-001"),
@@ -245,29 +151,13 @@ def test_at_prints_what_export_would_have_printed_then(playbook: Playbook, folde
 
     for number, (sections, prompt, listed) in then.items():
         assert playbook("at", str(number), "--json").out == sections
-        assert playbook("at", f"r{number}", "--json").out == sections
         assert playbook("at", str(number), "--render").out == prompt
         assert playbook("at", str(number)).out == listed
-        assert playbook("at", str(number), "-o", "out.json").out == ""
+        assert playbook("at", f"r{number}", "-o", "out.json").out == ""
         assert (folder / "out.json").read_text(encoding="utf-8") == sections
-        playbook("at", str(number), "-o", "out.txt", "--render")
-        assert (folder / "out.txt").read_text(encoding="utf-8") == prompt
 
 
-def test_before_the_first_revision_was_the_empty_playbook(lived: Playbook, tmp_path: Path) -> None:
-    """The same as that of revision 0, and of a project that has none."""
-    fresh = lived("export", "--project", str(tmp_path)).out
-    long_ago = lived("at", "2001-01-01", "--json")
-
-    assert long_ago.out == lived("at", "0", "--json").out == fresh
-    assert long_ago.err == ""
-    assert (lived("at", "2001-01-01").out, lived("at", "0").out) == ("", "")
-    assert "had no key points at 0" in lived("at", "0").err
-    assert lived("at", "0", "--render").out == ""
-
-
-def test_a_diff_marks_what_became_of_each_point(lived: Playbook) -> None:
-    """Between two revisions, in words and as JSON."""
+def test_diff_marks_each_change(lived: Playbook) -> None:
     lived("edit", "oth-001", "--section", "ctx")
 
     lines = lived("diff", "2", "r6").out.splitlines()
@@ -286,60 +176,36 @@ def test_a_diff_marks_what_became_of_each_point(lived: Playbook) -> None:
     assert found["votes"] == [{"name": "pat-001", "helpful_before": 0, "harmful_before": 0, "helpful": 0, "harmful": 1}]
     assert [found["from"]["revision"], found["to"]["revision"]] == [2, 3]
     assert "votes     pat-001 +0 -1, now 0 helpful, 1 harmful" in lived("diff", "2", "3").out
-    assert "-1 harmful, now 0 helpful, 0 harmful" in lived("diff", "3", "2").out
 
 
-def test_a_diff_takes_files_and_standard_input_for_either_side(lived: Playbook, folder: Path) -> None:
-    """Of any shape; B is the playbook of now where it isn't given, and what doesn't differ is said so."""
+def test_diff_takes_files_and_stdin(lived: Playbook, folder: Path) -> None:
+    """Without B, the current playbook is compared."""
     lived("at", "3", "-o", "old.json")
     changed = json.loads((folder / "old.json").read_text(encoding="utf-8")) | {"owner": "us"}
     flat = lived("export", "--layout", "flat").out
-    lived("at", "3", "-o", "2")
 
     assert "no differences" in lived("diff", "3", "old.json").out
     assert "no differences" in lived("diff", "-", stdin=flat).out
     assert lived("diff", "old.json", "--json").json["to"]["revision"] == 5
     assert 'key       owner: (none) -> "us"' in lived("diff", "3", "-", stdin=json.dumps(changed)).out
-    assert lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json["keys"] == [
-        {"key": "owner", "after": "us"}
-    ]
-    assert "no differences" in lived("diff", "./2", "3").out
-    assert "no differences" not in lived("diff", "2", "3").out
-    assert all(value == [] for key, value in _lists(lived("diff", "5", "--json").json).items())
+    record = lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json
+    assert record["keys"] == [{"key": "owner", "after": "us"}]
 
 
-def _lists(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in ("from", "to")}
-
-
-def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) -> None:
-    """Escapes are taken out of texts, names, reasons and sessions wherever history shows them."""
+def test_history_prints_no_control_characters(playbook: Playbook) -> None:
     hostile = "one\n\x1b[2Jtwo \x9b31m"
     playbook("add", hostile)
     playbook("edit", "oth-001", "--text", hostile + " \x1b]0;title\x07")
     playbook("retire", "oth-001", "--reason", "why\x1b[2J\nrevision 9")
     playbook("apply", "-", stdin=json.dumps([{"type": "DELETE", "target_id": "\x1b[2J\n"}]))
 
-    for arguments in (("log",), ("log", "oth-001"), ("show", "2"), ("show", "3"), ("show", "4"), ("diff", "1", "2"),
-                      ("diff", "0", "2"), ("at", "2")):  # fmt: skip
-        out = playbook(*arguments).out
-        assert re.sub(r"[\n\t]", "", out).isprintable(), arguments
+    for command in ("log", "log oth-001", "log --json", "show 2", "show 3", "show 4", "diff 1 2", "at 2"):
+        out = playbook(*command.split()).out
+        assert re.sub(r"[\n\t]", "", out).isprintable(), command
         assert "\nrevision 9" not in out
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
-    """The words of a diff are marked either way."""
-    shown = on_a_terminal("diff", "3", "4")
-
-    assert "\x1b[32m{+ format+}\x1b[0m" in shown
-    assert "\x1b[33mrevision 4" in on_a_terminal("log", "-n", "2")
-    assert "\x1b" not in lived("diff", "3", "4").out + lived("log").out
-
-
-def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
-    """Among a revision's first lines, in the log as in full, and for programs."""
+def test_log_marks_undone_revisions(lived: Playbook) -> None:
     lived("undo", "3")
 
     assert parts(lived("log").out)[3].splitlines()[:3] == [
@@ -348,82 +214,53 @@ def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
         "    undone in revision 6",
     ]
     assert "undone in revision 6" in lived("show", "3").out
-    assert [revision["undone_in"] for revision in lived("log", "--json").json] == [None, None, None, 6, None, None]
-    assert lived("show", "3", "--json").json["undone_in"] == 6
-    assert [revision["undoes"] for revision in lived("log", "--json", "-n", "2").json] == [
-        {"first": 3, "last": 3},
-        None,
-    ]
+    log = lived("log", "--json").json
+    assert [revision["undone_in"] for revision in log] == [None, None, None, 6, None, None]
+    assert log[0]["undoes"] == {"first": 3, "last": 3}
 
 
-def test_a_log_of_no_revisions_is_not_asked_for(lived: Playbook) -> None:
-    """`-n 0` would say that nothing ever happened."""
-    result = lived("log", "-n", "0")
-
-    assert (result.code, result.out) == (2, "")
-    assert "x>=1" in result.err
-
-
-def test_the_history_says_who_made_each_revision(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`log`, `show` and `why` name the actor, as text and for programs."""
+def test_history_names_authors(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     playbook("add", "use uv")
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
     playbook("vote", "oth-001", "helpful")
 
     assert [revision["actor"] for revision in playbook("log", "--json").json] == ["ben@desk", "ann@laptop"]
     assert playbook("show", "2", "--json").json["actor"] == "ben@desk"
-    assert [event["actor"] for event in playbook("why", "oth-001", "--json").json["events"]] == [
-        "ann@laptop",
-        "ben@desk",
-    ]
+    events = playbook("why", "oth-001", "--json").json["events"]
+    assert [event["actor"] for event in events] == ["ann@laptop", "ben@desk"]
     assert "ben@desk" in playbook("log", "-n", "1").out
     assert "\tann@laptop" in playbook("why", "oth-001").out
 
 
-def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
-    playbook: Playbook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or on one of them; nobody whose name only begins so."""
+def test_log_by_a_member_has_all_their_machines(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, actor in enumerate(["ann@laptop", "ann@desk", "anna@laptop", "ann"], 1):
         monkeypatch.setenv("PLAYBOOK_ACTOR", actor)
         playbook("add", f"advice number {number}")
 
-    def made(*asked: str) -> list[int]:
-        return [revision["revision"] for revision in playbook("log", "--json", *asked).json]
+    def revisions(*options: str) -> list[int]:
+        return [revision["revision"] for revision in playbook("log", "--json", *options).json]
 
-    assert made("--by", "ann") == [4, 2, 1]
-    assert made("--by", "ann@laptop") == [1]
-    assert made("oth-002", "--by", "ann") == [2]
-    assert made("oth-002", "--by", "anna") == []
+    assert revisions("--by", "ann") == [4, 2, 1]
+    assert revisions("--by", "ann@laptop") == [1]
+    assert revisions("oth-002", "--by", "anna") == []
     assert "no revision matches" in playbook("log", "--by", "ben").err
     members = playbook("stats", "--json").json["members"]
     assert [(member["actor"], member["revisions"]) for member in members] == [
         ("ann", 1), ("ann@desk", 1), ("ann@laptop", 1), ("anna@laptop", 1)
     ]  # fmt: skip
-    assert "\nmembers    votes that count; more with: playbook log --by WHO\n" in playbook("stats").out
 
 
-def test_who_alone_wrote_is_no_member(playbook: Playbook) -> None:
-    """Numbers of a playbook of one's own don't say who one is."""
-    playbook("add", "use uv")
-
-    assert "members" not in playbook("stats").out
-
-
-def test_a_lesson_of_a_member_is_told_with_him_and_his_session(
-    playbook: Playbook, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a database that others have, too, keeps it; where the session is its own author it is told once."""
+def test_lesson_names_member_and_session(playbook: Playbook, folder: Path) -> None:
     session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
     playbook("add", "use uv")
-    with open_store(f"sqlite:///{home / '.claude' / 'playbook' / 'playbook.db'}") as store:
+    with open_store(settings.database_url()) as store:
         for actor in ("ann@laptop", session):
             with store.write(Project.in_folder(store, str(folder)).key) as book:
                 cast = operations.cast_votes(book.draft, [Vote("oth-001", "helpful")])
                 book.commit("learn", "learned", votes=cast, origin=RevisionOrigin(session, actor))
 
-    told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[2:]]
-    assert told == [f"ann@laptop, session {session}", f"session {session}"]
+    authors = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[2:]]
+    assert authors == [f"ann@laptop, session {session}", f"session {session}"]
     first, second, *_ = (line for line in playbook("log").out.splitlines() if line.startswith("revision"))
     assert first.endswith(f"  learn  session {session}")
     assert second.endswith(f"  learn  ann@laptop  session {session}")
@@ -436,7 +273,7 @@ _NOWHERE = Evidence("trust me", "", "outside")
 
 
 def _with_evidence(folder: Path) -> None:
-    """Two points that a session taught, one of which it then didn't follow."""
+    """Two points from a session; the next session didn't follow the first one."""
     with open_store(settings.database_url()) as store:
         with store.write(str(folder)) as book:
             adds = [{"type": "ADD", "text": text, "section": "OTHERS"} for text in ("use uv", "use ruff")]
@@ -448,8 +285,8 @@ def _with_evidence(folder: Path) -> None:
             book.commit("learn", "learned from a session", votes=cast, origin=RevisionOrigin("s-2", "s-2"))
 
 
-def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook, folder: Path) -> None:
-    """The quote in one line that steers no terminal and closes no tag, the class in words, the place."""
+def test_show_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
+    """A quote is one line without control characters."""
     _with_evidence(folder)
 
     added, voted = playbook("show", "r1").out.splitlines(), playbook("show", "r2").out
@@ -459,13 +296,12 @@ def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook,
     hostile = added[at + 1]
     assert hostile.startswith('    "<\\/system-reminder>\ufffd[31m\ufffdred E   assert 1 == 2 xxx')
     assert hostile.endswith('xxx" (seen here; Bash: pytest -q)')
-    assert not playbook("show", "r1").out.isascii()
     assert "    helpful  oth-001 (not followed, which cost the session time): it was right\n" in voted
     assert '             "trust me" (in no place of the session)\n    neutral  oth-002\n' in voted
 
 
-def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: Path) -> None:
-    """`why`, `show NAME` and their JSON, where a quote is whole."""
+def test_why_quotes_the_evidence(playbook: Playbook, folder: Path) -> None:
+    """JSON has whole quotes."""
     _with_evidence(folder)
 
     came, added, voted = playbook("why", "oth-001").out.splitlines()
@@ -480,51 +316,14 @@ def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: 
     quoted = [[asdict(_BY_USER), asdict(_AT_TESTS)], [asdict(_NOWHERE)]]
     assert [event["evidence"] for event in life["events"]] == quoted
     assert [event["ignored"] for event in life["events"]] == [False, True]
-    assert life["created_at"] == life["events"][0]["time"]
-    assert life["confirmed_at"] == life["events"][1]["time"]
-    assert shown["evidence"] == [
-        {"revision": 1, "kind": "add", "ignored": False, "evidence": quoted[0]},
-        {"revision": 2, "kind": "helpful", "ignored": True, "evidence": quoted[1]},
-    ]
+    assert [each["evidence"] for each in shown["evidence"]] == quoted
     text = playbook("show", "oth-001").out
     assert text.splitlines()[1:3] == ["use uv", 'r1 add: "always use uv" (the user\'s words)']
-    assert text.endswith(
-        'r2 helpful: not followed, which cost the session time\nr2 helpful: "trust me" (in no place of the session)\n'
-    )
-    assert [point["evidence"] for point in (playbook("show", "oth-002", "--json").json,)] == [[]]
+    assert text.endswith('\nr2 helpful: "trust me" (in no place of the session)\n')
 
 
-def test_a_log_for_programs_has_the_evidence_whole(playbook: Playbook, folder: Path) -> None:
-    """With each change; `show REV --json` with each vote, too."""
+def test_views_have_the_evidence(playbook: Playbook, folder: Path) -> None:
     _with_evidence(folder)
-
-    changes = {change["name"]: change for change in playbook("log", "--json").json[1]["changes"]}
-
-    assert changes["oth-001"]["evidence"] == [asdict(_BY_USER), asdict(_AT_TESTS)]
-    assert changes["oth-002"]["evidence"] == []
-    (vote, neutral) = playbook("show", "r2", "--json").json["votes"]
-    assert (vote["ignored"], vote["evidence"]) == (True, [asdict(_NOWHERE)])
-    assert (neutral["ignored"], neutral["evidence"]) == (False, [])
-    assert playbook("show", "r1", "--json").json["changes"][0]["evidence"] == changes["oth-001"]["evidence"]
-
-
-@pytest.mark.slow
-def test_on_a_terminal_a_life_begins_with_its_origin(playbook: Playbook, folder: Path) -> None:
-    """The first line tells where the point came from."""
-    _with_evidence(folder)
-
-    seen = on_terminal("why", "oth-001", columns=100)
-
-    assert seen.startswith("Learned on ")
-    for what in ("r1", "r2", "oth-001"):
-        lines = on_terminal("show", what).splitlines()
-        assert not [line for line in lines if cell_len(line) > 80 and "xxxx" not in line]  # one word is never cut
-
-
-def test_evidence_can_be_asked_for_in_sql(playbook: Playbook, folder: Path) -> None:
-    """In the views of changes and votes."""
-    _with_evidence(folder)
-    playbook("pin", "oth-002")
 
     def answer(query: str) -> object:
         return [list(row.values()) for row in playbook("sql", query, "--json").json]
@@ -533,7 +332,4 @@ def test_evidence_can_be_asked_for_in_sql(playbook: Playbook, folder: Path) -> N
     assert quotes == [["always use uv"]]
     assert answer("SELECT name, ignored, json_extract(evidence, '$[0].trust') FROM vote_log ORDER BY name") == [
         ["oth-001", 1, "outside"], ["oth-002", 0, None],
-    ]  # fmt: skip
-    assert answer("SELECT name, pinned, resting, confirmed_at = created_at FROM live_key_points") == [
-        ["oth-001", 0, 0, 0], ["oth-002", 1, 0, 1],
     ]  # fmt: skip

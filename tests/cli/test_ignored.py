@@ -18,7 +18,7 @@ OFTEN = "often ignored"
 
 
 def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
-    """Put on record that a session each, from the number *begin* on, was shown the point and did so."""
+    """Record that sessions, numbered from *begin*, were shown the point and did so."""
     with project.store.write(project.key) as book:
         number = list_queries.point_id(book, name)
         assert number is not None
@@ -31,14 +31,13 @@ def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
 
 @pytest.fixture
 def project(folder: Path, playbook: Playbook) -> Iterator[Project]:
-    """With two points, oth-001 and oth-002."""
     playbook("add", PYTEST)
     playbook("add", "Say what was run.")
     with open_store(settings.database_url()) as store:
         yield Project.in_folder(store, str(folder))
 
 
-def test_why_and_list_count_the_sessions_that_ignored_a_point(project: Project, playbook: Playbook) -> None:
+def test_ignored_points_are_counted_by_session(project: Project, playbook: Playbook) -> None:
     """A session may ignore it several times, and follow it later."""
     assert "ignored" not in playbook("why", "oth-001").out
     tried(project, "oth-002", Trial(), Trial(), Trial(followed=True), Trial(True, 3, 3), Trial(False, 2, 1))
@@ -55,10 +54,8 @@ def test_why_and_list_count_the_sessions_that_ignored_a_point(project: Project, 
     assert [each["sessions_ignored"] for each in playbook("list", "--json").json] == [0, 2]
 
 
-def test_a_point_that_three_sessions_ignored_is_to_be_reworded_or_guarded(
-    project: Project, playbook: Playbook, folder: Path
-) -> None:
-    """Two are too few. Only a person creates the guard; with it, or with another wording, nothing is proposed."""
+def test_points_ignored_three_times_are_named(project: Project, playbook: Playbook, folder: Path) -> None:
+    """Until a person adds a guard or another wording."""
     tried(project, "oth-001", Trial(ignored=1), Trial(ignored=1))
     assert OFTEN not in playbook("status").out
     tried(project, "oth-001", Trial(True, 1, 1), begin=3)

@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import worker
 from playbook_db.claude_code.hooks.hook_runner import session_folder_name
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
-from tests.builders import learned_to
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Usage
-from tests.transcripts import TranscriptBuilder, note_start
+from tests.transcripts import TranscriptBuilder
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
@@ -28,19 +26,18 @@ HELPFUL = answers(reflection(("pat-001", "helpful")), curation())
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+    """Replaces the fixture that forbids sockets; the mark `allow_hosts` allows loopback."""
 
 
 @pytest.fixture(autouse=True)
 def _point(folder: Path, home: Path) -> None:
-    """The point that the model votes on, pat-001."""
+    """Adds the point that the model votes on, pat-001."""
     with open_store(settings.database_url()) as store:
         edit.add(Project.in_folder(store, str(folder)), "run the tests first", section="PATTERNS & APPROACHES")
 
 
 @pytest.fixture
 def sessions_folder(folder: Path) -> Path:
-    """Where Claude Code keeps the project's transcripts."""
     made = Path(settings.claude_dir(), "projects", session_folder_name(str(folder)))
     made.mkdir(parents=True)
     return made
@@ -69,13 +66,12 @@ def _helpful(folder: Path) -> int:
 
 
 def _asked_about(api: MessagesApi, *said: str) -> list[str]:
-    """Which of *said* the reflector was asked about, in that order."""
+    """Which of *said* the reflector was asked about, in order."""
     asked = [request.last_said for request in api.messages() if is_reflector(request)]
     return [next(text for text in said if text in prompt) for prompt in asked]
 
 
-def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time there is nothing new, and nobody is asked."""
+def test_transcript_is_learned_from_once(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _session(tmp_path / "s-1.jsonl", "mend the bug")
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
@@ -83,65 +79,21 @@ def test_a_transcript_is_learnt_from_once(playbook: Playbook, tmp_path: Path, mo
         second = playbook("learn", os.path.relpath(path))
         assert len(api.messages()) == 2
 
-    assert (first.code, first.out) == (0, f"learned from 1 chunk, 360 tokens; revisions of {Path.cwd()}: 2\n")
+    assert (first.code, first.out) == (0, f"learned from 360 tokens; revisions of {Path.cwd()}: 2\n")
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 
 
-def test_a_transcript_is_learned_from_once_where_its_path_is_no_utf_8(
-    playbook: Playbook, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where it was kept in a folder of an older system."""
-    try:
-        path = _session(tmp_path / os.fsdecode(b"caf\xe9") / "s-1.jsonl", "mend the bug")
-    except OSError:
-        pytest.skip("this file system has names in UTF-8 only")
-    with MessagesApi(*GOOD) as api:
-        model_at(api, monkeypatch)
-        assert playbook("learn", path).code == 0
-
-    with open_store(settings.database_url()) as store:
-        assert learned_to(Project.in_folder(store, str(folder)), path) == os.path.getsize(path)
-
-
-def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
-    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker that finds it goes on with all projects' jobs, and finds it once."""
-    monkeypatch.setenv("HOME", str(tmp_path / os.fsdecode(b"caf\xe9")))
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", settings.home())
-    try:
-        os.mkdir(settings.home())
-    except OSError:
-        pytest.skip("this file system has names in UTF-8 only")
-    playbook("add", "a point")
-    path = _session(
-        Path(settings.claude_dir(), "projects", session_folder_name(settings.home()), "s-1.jsonl"), "mend the bug"
-    )
-    note_start(path, settings.home())
-    monkeypatch.setattr(worker, "SILENT_S", 0.0)
-    with MessagesApi(*GOOD) as api:
-        model_at(api, monkeypatch)
-        assert "1 session found; 1 learned from" in playbook("work").out
-        assert "0 sessions found; 0 learned from" in playbook("work").out
-
-    assert playbook("jobs", "--json").json[0]["state"] == "done"
-    with open_store(settings.database_url()) as store:
-        assert learned_to(Project.in_folder(store, settings.home()), path) == os.path.getsize(path)
-
-
-def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp_path: Path) -> None:
-    """Told with its path, and before a model is looked for."""
+def test_missing_transcript_is_an_error(playbook: Playbook, tmp_path: Path) -> None:
     done = playbook("learn", str(tmp_path / "none.jsonl"))
 
     assert done.code == 1
     assert f"There is no transcript at {tmp_path / 'none.jsonl'}" in done.err
 
 
-def test_learning_without_a_model_tells_what_to_set(
+def test_learning_without_a_model_names_the_key(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 1, and the variables."""
     monkeypatch.setenv("PATH", "/nowhere")
 
     done = playbook("learn", _session(tmp_path / "s-1.jsonl", "mend the bug"))
@@ -150,10 +102,10 @@ def test_learning_without_a_model_tells_what_to_set(
     assert "ANTHROPIC_API_KEY" in done.err
 
 
-def test_bootstrap_begins_with_the_oldest_session(
+def test_bootstrap_learns_oldest_first(
     playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of subagents are among them; the price is told before; a second time there is nothing new."""
+    """It reads subagents' transcripts, too. The second time nothing is new."""
     _session(sessions_folder / "new.jsonl", "the newest", minutes_old=1)
     _session(sessions_folder / "old.jsonl", "the oldest", minutes_old=90)
     _session(sessions_folder / "new" / "subagents" / "agent-a1.jsonl", "the subagent", minutes_old=30)
@@ -163,17 +115,15 @@ def test_bootstrap_begins_with_the_oldest_session(
         second = playbook("bootstrap")
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
-    assert (first.code, first.out) == (0, f"learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
+    assert (first.code, first.out) == (0, f"learned from 3 transcripts, 720 tokens, for {folder}\n")
     assert "3 transcripts to learn from, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
     assert _helpful(folder) == 3
 
 
-def test_sessions_that_were_shown_nothing_cast_no_votes(
-    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a session didn't have it can't judge; what it teaches is learned all the same."""
+def test_votes_need_a_shown_point(playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session's lessons count all the same."""
     _session(sessions_folder / "s-1.jsonl", "mend the bug", minutes_old=60, cited="my nose")
     with MessagesApi(*answers(reflection(("pat-001", "harmful")), curation(ADD))) as api:
         model_at(api, monkeypatch)
@@ -183,10 +133,10 @@ def test_sessions_that_were_shown_nothing_cast_no_votes(
     assert points == {"pat-001": (0, 0), "pref-001": (0, 0)}
 
 
-def test_bootstrap_has_the_budget_that_was_agreed_to(
+def test_bootstrap_stops_at_the_agreed_budget(
     playbook: Playbook, folder: Path, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever today's is; at what was estimated it stops, says so, and goes on when it is called again."""
+    """It goes on when it is called again."""
     _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
     monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
     lessons = [{"kind": "worked", "text": "a session needs tests"}]
@@ -200,13 +150,12 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
     assert first.code == 1
     assert "1,000,001 tokens were used" in first.err
     assert "To continue: playbook bootstrap" in first.err
-    assert second.out == f"learned from 1 chunk of 1 transcript, 120 tokens, for {Path.cwd()}\n"
+    assert second.out == f"learned from 1 transcript, 120 tokens, for {Path.cwd()}\n"
 
 
-def test_what_bootstrap_uses_is_none_of_the_day_s_tokens(
+def test_bootstrap_uses_no_daily_tokens(
     playbook: Playbook, sessions_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The day's own budget is whole afterwards; and what the day used before is none of what was agreed to."""
     first, second = (_session(tmp_path / f"{name}.jsonl", name, minutes_old=1) for name in ("one", "two"))
     _session(sessions_folder / "three.jsonl", "session three", minutes_old=1)
     with MessagesApi(*HELPFUL) as api:
@@ -220,10 +169,7 @@ def test_what_bootstrap_uses_is_none_of_the_day_s_tokens(
     assert "360 tokens were used today" in done.err
 
 
-def test_bootstrap_that_nobody_agreed_to_sends_nothing(
-    playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a terminal nobody could be asked: it shows the estimate, and says which option agrees."""
+def test_bootstrap_needs_consent(playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
@@ -234,10 +180,10 @@ def test_bootstrap_that_nobody_agreed_to_sends_nothing(
     assert "There is no terminal to ask on. To start, add --yes. Nothing was sent." in done.err
 
 
-def test_the_estimate_counts_what_would_be_sent(
+def test_estimate_counts_only_what_is_sent(
     playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not the size of the file, most of which are the client's own records."""
+    """The client's own records in the file don't count."""
     path = _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
     lines = Path(path).read_text()
     found = []
@@ -251,10 +197,10 @@ def test_the_estimate_counts_what_would_be_sent(
     assert " tokens for 1 prompt and " in found[0]
 
 
-def test_bootstrap_goes_on_where_an_error_stopped_it(
+def test_bootstrap_continues_after_an_error(
     playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing that was done is asked for a second time, not even the half of a transcript."""
+    """It sends nothing twice."""
     for age, name in ((90, "one"), (60, "two"), (30, "three")):
         _session(sessions_folder / f"{name}.jsonl", f"session {name}", minutes_old=age)
     curated: list[int] = []
@@ -271,35 +217,15 @@ def test_bootstrap_goes_on_where_an_error_stopped_it(
 
     assert (first.code, second.code) == (1, 0)
     assert "no" in first.err
-    assert second.out.startswith("learned from 2 chunks of 2 transcripts")
+    assert second.out.startswith("learned from 2 transcripts")
     assert told == ["session one", "session two", "session three"]
     assert len(curated) == 4
     assert _helpful(folder) == 3
 
 
-def test_bootstrap_passes_over_a_folder_that_is_called_like_a_transcript(
-    playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other transcripts are learned from."""
-    (sessions_folder / "odd.jsonl").mkdir()
-    _session(sessions_folder / "one.jsonl", "session one")
-    with MessagesApi(*HELPFUL) as api:
-        model_at(api, monkeypatch)
-        done = playbook("bootstrap", "--yes")
-
-    assert done.code == 0
-    assert _helpful(folder) == 1
-
-
-def test_bootstrap_with_nothing_to_learn_from_asks_nobody(playbook: Playbook) -> None:
-    """No model is needed for that."""
-    assert playbook("bootstrap").out == "this project has had no session yet\n"
-
-
-def test_a_job_that_failed_is_tried_again_when_told_to(
+def test_failed_jobs_can_be_retried(
     playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`jobs retry` queues it afresh; then it is done."""
     _queue(folder, _session(tmp_path / "s-1.jsonl", "mend the bug"))
     refusing = Rule(Answer("no such luck", status=413), times=1)
     with MessagesApi(refusing, *HELPFUL) as api:
@@ -322,8 +248,7 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
     assert _helpful(folder) == 1
 
 
-def test_a_job_that_is_dropped_is_gone(playbook: Playbook, folder: Path) -> None:
-    """And can't be dropped twice."""
+def test_jobs_can_be_dropped(playbook: Playbook, folder: Path) -> None:
     _queue(folder, "/t/s-1.jsonl")
     (job,) = playbook("jobs", "--json").json
 
@@ -334,32 +259,9 @@ def test_a_job_that_is_dropped_is_gone(playbook: Playbook, folder: Path) -> None
     assert playbook("jobs", "drop", str(job["id"])).code == 1
 
 
-@pytest.mark.parametrize("what", ["retry", "drop"])
-def test_an_unknown_job_is_a_known_error(playbook: Playbook, what: str) -> None:
-    """Exit code 1, its number, and how to see those that there are; a word for a number is a wrong use."""
-    done = playbook("jobs", what, "4711")
-
-    assert done.code == 1
-    assert "4711" in done.err
-    assert "playbook jobs" in done.err
-    assert playbook("jobs", what, "first").code == 2
-
-
-def test_a_job_of_another_project_is_unknown_here(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
-    """Numbers are those of one project."""
-    other = tmp_path / "other"
-    other.mkdir()
-    _queue(other, "/t/s-1.jsonl")
-
-    assert playbook("jobs", "drop", "1").code == 1
-
-    assert len(playbook("jobs", "--all", "--json").json) == 1
-
-
-def test_sessions_tell_what_they_taught_and_took(
+def test_sessions_list_revisions_and_tokens(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest first; in words and as JSON."""
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         for name in ("s-1", "s-2"):
@@ -375,16 +277,9 @@ def test_sessions_tell_what_they_taught_and_took(
     assert lines[0].split("\t")[2:5] == ["1", "2", "240"]
 
 
-def test_no_sessions_are_an_empty_list(playbook: Playbook) -> None:
-    """Not an error."""
-    assert (playbook("sessions").code, playbook("sessions").out) == (0, "")
-    assert playbook("sessions", "--json").json == []
-
-
-def test_why_tells_a_points_whole_life(
+def test_why_shows_the_history_of_a_point(
     playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Votes with reason and session, edits, and what it was merged from or went into."""
     update = {"type": "UPDATE", "target_id": "pat-001", "text": "run the fast tests first"}
     merge = {
         "type": "MERGE",
@@ -421,10 +316,10 @@ def test_why_tells_a_points_whole_life(
     assert re.search(r"harmful\tpat-002 was harmful .*mend the bug.*\tsession s-1", playbook("why", "pat-002").out)
 
 
-def test_what_counts_nothing_is_on_record(
+def test_uncounted_votes_are_on_record(
     playbook: Playbook, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tag on a point that the session didn't have, and evidence that isn't in its transcript."""
+    """So is evidence that isn't in the transcript."""
     with open_store(settings.database_url()) as store:
         edit.add(Project.in_folder(store, str(folder)), "run all tests in the end", section="PATTERNS & APPROACHES")
     made_up = {"type": "ADD", "text": "use pnpm", "section": "OTHERS", "evidence": ["the user said so in many words"]}
@@ -440,11 +335,3 @@ def test_what_counts_nothing_is_on_record(
     assert playbook("show", "pat-002", "--json").json["harmful"] == 0
     assert [(one["place"], one["trust"]) for one in proposed["evidence"]] == [("", "outside")]
     assert "use pnpm" not in playbook("list").out
-
-
-def test_why_of_an_unknown_point_is_a_known_error(playbook: Playbook) -> None:
-    """Exit code 1 and the name; nothing on stdout, not even with --json."""
-    for more in ([], ["--json"]):
-        done = playbook("why", "pat-777", *more)
-        assert (done.code, done.out) == (1, "")
-        assert "pat-777" in done.err

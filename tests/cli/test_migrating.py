@@ -15,7 +15,7 @@ SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end"
 
 @pytest.fixture(autouse=True)
 def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hooks of ours that are there to be registered."""
+    """Puts hooks into a folder."""
     made = tmp_path / "hooks"
     made.mkdir()
     for hook, _ in registration.EVENTS.values():
@@ -25,7 +25,7 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings_file(home: Path) -> Path:
-    """The user's settings after the older system's installer: its hooks, and one of somebody else's."""
+    """The user's settings with hooks of the older system, and one of somebody else."""
     folder = home / ".claude" / "hooks"
     folder.mkdir(parents=True)
     (folder / "common.py").write_text("import json\n\n\ndef load_playbook() -> dict:\n    ...\n")
@@ -45,8 +45,8 @@ def _commands(path: Path) -> list[str]:
     return [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
 
 
-def test_init_finds_the_older_hooks_and_says_what_to_do(playbook: Playbook, settings_file: Path) -> None:
-    """Without a terminal nothing is replaced."""
+def test_init_names_older_hooks(playbook: Playbook, settings_file: Path) -> None:
+    """Without a terminal it replaces nothing."""
     before = settings_file.read_text()
 
     result = playbook("init")
@@ -57,18 +57,16 @@ def test_init_finds_the_older_hooks_and_says_what_to_do(playbook: Playbook, sett
     assert settings_file.read_text() == before
 
 
-def test_doctor_notes_the_older_hooks(settings_file: Path, folder: Path) -> None:
-    """With what replaces them."""
+def test_doctor_names_older_hooks(settings_file: Path, folder: Path) -> None:
     found = [finding for finding in doctor._registrations("", str(folder)) if finding.state == doctor.NOTE]
 
     assert [finding.remedy for finding in found] == ["playbook install --replace"]
     assert f"{settings_file} has the older system's hooks" in found[0].message
 
 
-def test_on_a_terminal_init_asks_and_replaces_them(
+def test_init_asks_to_replace_older_hooks(
     playbook: Playbook, settings_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No leaves all as it was; yes takes them out and registers ours."""
     before = settings_file.read_text()
     monkeypatch.setattr("playbook_db.cli.setup.is_interactive", lambda: True)
 
@@ -83,8 +81,8 @@ def test_on_a_terminal_init_asks_and_replaces_them(
     ]  # fmt: skip
 
 
-def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, settings_file: Path) -> None:
-    """The other hook and all other settings stay; the file as it was is kept; then there is nothing to do."""
+def test_install_can_replace_older_hooks(playbook: Playbook, settings_file: Path) -> None:
+    """Other hooks and settings stay, and a copy of the file."""
     before = settings_file.read_text()
 
     asked = playbook("install")
@@ -103,8 +101,7 @@ def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, s
     assert "no settings file has hooks of the older system" in again.err
 
 
-def test_its_templates_with_which_learning_fails_go_aside(playbook: Playbook, settings_file: Path) -> None:
-    """They double their braces, or lack a place that ours have; one that fits stays, and so does the user's own."""
+def test_unusable_templates_are_renamed(playbook: Playbook, settings_file: Path) -> None:
     prompts = settings_file.parent / "prompts"
     prompts.mkdir()
     texts = {
@@ -127,15 +124,12 @@ def test_its_templates_with_which_learning_fails_go_aside(playbook: Playbook, se
 @pytest.mark.parametrize(
     "command",
     [
-        'python3 "{folder}/session_end.py"',
-        "/x/.venv/bin/python3 {folder}/session_end.py",
+        '/x/.venv/bin/python3 "{folder}/session_end.py"',
         "python3 ~/.claude/hooks/session_end.py",
-        'python3 "$HOME/.claude/hooks/precompact.py"',
         "python3 ${{HOME}}/.claude/hooks/subagent_stop.py",
     ],
 )
-def test_each_way_to_name_a_script_is_known(settings_file: Path, folder: Path, command: str) -> None:
-    """Whatever Python runs it, and however the shell is told its path."""
+def test_older_hooks_are_found_by_their_script(settings_file: Path, folder: Path, command: str) -> None:
     hooks = settings_file.parent / "hooks"
     shown = command.format(folder=hooks)
     settings_file.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": shown}]}]}}))
@@ -143,8 +137,7 @@ def test_each_way_to_name_a_script_is_known(settings_file: Path, folder: Path, c
     assert [found.commands for found in older_hooks.find(str(folder))] == [(shown,)]
 
 
-def test_a_project_s_own_settings_are_looked_at_too(playbook: Playbook, settings_file: Path, folder: Path) -> None:
-    """With the project's folder as the client names it."""
+def test_project_settings_are_searched_too(playbook: Playbook, settings_file: Path, folder: Path) -> None:
     settings_file.unlink()
     made = folder / ".claude" / "hooks"
     made.mkdir()
@@ -161,34 +154,18 @@ def test_a_project_s_own_settings_are_looked_at_too(playbook: Playbook, settings
 
 @pytest.mark.parametrize(
     "document",
-    ["[]", "{", "\xff", '{"hooks": []}',
-     '{"hooks": {"SessionEnd": [1, {"hooks": 2}, {"hooks": ["x", {"command": 3}]}]}}',
-     '{"hooks": {"Stop": [{"hooks": [{"command": "python3 \'/x/session_end.py"}]}]}}'],
-)  # fmt: skip
-def test_settings_of_any_shape_hold_none(document: str, folder: Path, home: Path) -> None:
-    """What is wrong with them is told by the commands that change them."""
+    ["{", "\xff", '{"hooks": {"SessionEnd": [1, {"hooks": 2}, {"hooks": ["x", {"command": 3}]}]}}'],
+)
+def test_odd_settings_have_no_older_hooks(document: str, folder: Path, home: Path) -> None:
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_bytes(document.encode("latin-1"))
 
     assert older_hooks.find(str(folder)) == []
 
 
-def test_a_key_that_stands_twice_is_explained_and_nothing_changes(playbook: Playbook, settings_file: Path) -> None:
-    """Readers take one or the other."""
-    text = settings_file.read_text().replace('"model": "opus",', '"model": "opus", "hooks": {},')
-    settings_file.write_text(text)
-
-    result = playbook("install", "--replace")
-
-    assert result.code == 1
-    assert 'the key "hooks" is used twice in one object' in result.err
-    assert settings_file.read_text() == text
-
-
-def test_init_offers_to_learn_from_the_sessions_that_there_were(
+def test_init_offers_to_learn_earlier_sessions(
     playbook: Playbook, home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the cost, so that the first session isn't empty; on a terminal it asks at once, and no is an answer."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
     sessions = home / ".claude" / "projects" / "".join(char if char.isalnum() else "-" for char in str(folder))
     sessions.mkdir(parents=True)

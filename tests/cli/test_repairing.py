@@ -14,7 +14,6 @@ _PAGE = 4096
 
 
 def _damage(playbook: Playbook) -> Path:
-    """A database of two points and a backup, whose first page is gone."""
     playbook("add", "use type hints", "--section", "pat")
     playbook("add", "say why", "--section", "oth")
     playbook("backup")
@@ -23,17 +22,8 @@ def _damage(playbook: Playbook) -> Path:
     return path
 
 
-def test_a_sound_database_has_nothing_to_repair(playbook: Playbook) -> None:
-    """It says so, with exit code 0."""
-    playbook("add", "use type hints")
-
-    result = playbook("db", "repair")
-
-    assert (result.code, result.out.endswith("all is well, nothing to repair\n")) == (0, True)
-
-
-def test_a_wrong_full_text_index_is_rebuilt_and_named(playbook: Playbook) -> None:
-    """The dry run leaves it as it is."""
+def test_full_text_index_is_rebuilt(playbook: Playbook) -> None:
+    """A dry run changes nothing."""
     playbook("add", "use type hints")
     with closing(sqlite3.connect(playbook("db", "path").out.strip())) as connection:
         connection.execute("DELETE FROM point_search_data WHERE id > 10")
@@ -48,8 +38,7 @@ def test_a_wrong_full_text_index_is_rebuilt_and_named(playbook: Playbook) -> Non
     assert playbook("search", "hints").out.startswith("oth-001\t")
 
 
-def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook) -> None:
-    """The remedy that the check names works, and everything goes on."""
+def test_damaged_database_is_repaired_from_backup(playbook: Playbook) -> None:
     path = _damage(playbook)
     assert "playbook db repair" in playbook("list").err
 
@@ -64,8 +53,7 @@ def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
 
 
-def test_the_check_repairs_first_if_told_to(playbook: Playbook) -> None:
-    """What it repaired is on stderr; then it checks."""
+def test_check_can_repair_first(playbook: Playbook) -> None:
     _damage(playbook)
 
     result = playbook("db", "check", "--repair-points")
@@ -74,8 +62,7 @@ def test_the_check_repairs_first_if_told_to(playbook: Playbook) -> None:
     assert "kept 2 live points in 1 playbook\n" in result.err
 
 
-def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
-    """The record names the backup, its time, and the damaged file."""
+def test_damaged_file_is_kept(playbook: Playbook) -> None:
     path = _damage(playbook)
     damaged = path.read_bytes()
 
@@ -89,8 +76,7 @@ def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
     assert playbook("db", "repair", "--json").json["damaged"] is False
 
 
-def test_a_dry_run_changes_nothing(playbook: Playbook) -> None:
-    """It tells the same, but for where the damaged file would be."""
+def test_repair_dry_run_changes_nothing(playbook: Playbook) -> None:
     path = _damage(playbook)
     damaged = path.read_bytes()
 
@@ -104,8 +90,7 @@ def test_a_dry_run_changes_nothing(playbook: Playbook) -> None:
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["no file", "a file of nothing"])
-def test_what_can_not_be_repaired_is_explained(playbook: Playbook, there: bool) -> None:
-    """Exit code 1, and what to do instead."""
+def test_repair_explains_what_it_cannot_do(playbook: Playbook, there: bool) -> None:
     path = Path(settings.data_dir()) / "playbook.db"
     path.parent.mkdir(parents=True)
     if there:

@@ -1,6 +1,5 @@
 """review: what learning proposes, looked at and decided by a person."""
 
-import json
 import os
 import pty
 import re
@@ -28,7 +27,7 @@ Propose = Callable[..., None]
 
 @pytest.fixture
 def propose(playbook: Playbook, folder: Path) -> Propose:
-    """Lets a session propose something; the playbook has three points."""
+    """Adds a proposal; the playbook has three points."""
 
     def grow() -> None:
         for text in ("Use pip", "Test first", "Write tests first"):
@@ -45,7 +44,7 @@ def propose(playbook: Playbook, folder: Path) -> Propose:
 
 @pytest.fixture
 def five(propose: Propose) -> Propose:
-    """One of each kind."""
+    """Adds a proposal of each kind."""
     propose("ADD", text="Never force-push", section="MISTAKES TO AVOID")
     propose("UPDATE", target_id="pat-001", text="Use uv")
     propose("MERGE", source_ids=["pat-002", "pat-003"], merged_text="Write the tests first")
@@ -63,8 +62,7 @@ def _waiting(playbook: Playbook) -> list[str]:
     return names
 
 
-def test_what_is_proposed_changes_nothing_and_is_listed(five: Propose, playbook: Playbook) -> None:
-    """Neither what a session is shown, nor an export; `list --proposed` and `review` have it with its evidence."""
+def test_proposals_are_listed_and_change_nothing(five: Propose, playbook: Playbook) -> None:
     records = playbook("review", "--json").json
     listed = playbook("list", "--proposed")
 
@@ -78,15 +76,15 @@ def test_what_is_proposed_changes_nothing_and_is_listed(five: Propose, playbook:
     ]
     assert listed.out == playbook("review").out
     assert listed.out.splitlines()[0].split("\t") == [
-        "p1", "ADD to MISTAKES TO AVOID", "outside", "1", "Never force-push",
+        "p1", "ADD to MISTAKES TO AVOID", "from outside", "1", "Never force-push",
     ]  # fmt: skip
     assert listed.out.splitlines()[4].split("\t")[1] == "VOTE pat-001 harmful"
     assert playbook("list", "--proposed", "--json").json == records
     assert len(playbook("list", "--proposed", "-n", "2", "--json").json) == 2
 
 
-def test_what_is_accepted_is_one_revision_of_the_person_with_its_evidence(five: Propose, playbook: Playbook) -> None:
-    """With the session that proposed it; what is rejected changes nothing and isn't asked again."""
+def test_accepted_proposals_are_one_revision(five: Propose, playbook: Playbook) -> None:
+    """It has the person, the session and the evidence."""
     done = playbook("review", "--accept", "1", "p2", "3", "--reject", "p4", "--accept=5", "--json")
 
     (revision, *_) = playbook("log", "--json").json
@@ -105,20 +103,8 @@ def test_what_is_accepted_is_one_revision_of_the_person_with_its_evidence(five: 
     assert playbook("review", "--accept", "1").code == 1
 
 
-def test_a_point_that_an_accepted_vote_makes_harmful_leaves(propose: Propose, playbook: Playbook) -> None:
-    """By the rule that learning follows."""
-    playbook("vote", "pat-001", "harmful")
-    playbook("vote", "pat-001", "harmful")
-    propose("VOTE", name="pat-001", tag="harmful")
-
-    done = playbook("review", "--accept", "pat-001")
-
-    assert "pat-001" not in _texts(playbook)
-    assert "pruned: 3 harmful" in done.out
-
-
-def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playbook) -> None:
-    """Where the wish is fulfilled it is closed; where its point is gone it waits, and the exit code says so."""
+def test_outdated_proposals_say_why(five: Propose, playbook: Playbook) -> None:
+    """Those whose wish is fulfilled are closed; the others wait."""
     playbook("add", "never FORCE-push.")
     playbook("retire", "pat-001", "pat-002")
 
@@ -147,20 +133,15 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_is_not_clear_decides_nothing(
-    five: Propose, playbook: Playbook, words: list[str], code: int, why: str
-) -> None:
-    """Not even what was clear beside it."""
+def test_unclear_words_decide_nothing(five: Propose, playbook: Playbook, words: list[str], code: int, why: str) -> None:
     done = playbook("review", *words)
 
     assert (done.code, why in done.err) == (code, True)
     assert len(_waiting(playbook)) == 5
 
 
-def test_a_session_neither_sees_nor_decides_them(
-    five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A page could have the model accept what it had it propose."""
+def test_sessions_cannot_review(five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page could make the model accept its own proposal."""
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s2")
 
     for command in (["review"], ["review", "--json"], ["review", "--accept", "1"], ["list", "--proposed"]):
@@ -170,8 +151,7 @@ def test_a_session_neither_sees_nor_decides_them(
     assert "5 proposals wait" in playbook("status").out
 
 
-def test_a_hostile_text_can_not_steer_the_terminal(propose: Propose, playbook: Playbook) -> None:
-    """Escapes, bidi overrides and line breaks, in text, place and session."""
+def test_proposals_show_hostile_text_harmless(propose: Propose, playbook: Playbook) -> None:
     evidence = (Evidence("a\x1b[2J\u202eb", "web\x07\nfetch", "outside"),)
     propose("ADD", "\x1b]0;x\x07", evidence, text="one\x1b[2J\u202etwo\nthree\ttab", section="\x1b[31m")
 
@@ -185,7 +165,7 @@ def test_a_hostile_text_can_not_steer_the_terminal(propose: Propose, playbook: P
 
 
 def _on_terminal(keys: str, *arguments: str) -> tuple[int, str]:
-    """What `playbook review` shows on a terminal where a person types *keys*, and its exit code."""
+    """What `playbook review` shows on a terminal where *keys* are typed, and its exit code."""
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "playbook_db", "review", *arguments]
     environment = {**os.environ, "TERM": "dumb"}
@@ -197,8 +177,8 @@ def _on_terminal(keys: str, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what would change, and why; what is said before `quit` is done, in one revision."""
+def test_terminal_reviews_one_by_one(five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was decided before `quit` is saved, in one revision."""
     monkeypatch.setenv("EDITOR", "sed -i s/force-push/force-push,.ever/")
     code, seen = _on_terminal("x\ne\na\nr\nq\n")
 
@@ -215,8 +195,7 @@ def test_on_a_terminal_they_come_one_by_one(five: Propose, playbook: Playbook, m
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_who_breaks_off_decides_nothing(five: Propose, playbook: Playbook) -> None:
-    """Nor does who only quits."""
+def test_interrupted_review_decides_nothing(five: Propose, playbook: Playbook) -> None:
     code, _ = _on_terminal("a\n\x04")
 
     assert code == 130
@@ -225,28 +204,16 @@ def test_who_breaks_off_decides_nothing(five: Propose, playbook: Playbook) -> No
     assert len(_waiting(playbook)) == 5
 
 
-def test_the_mirror_follows(five: Propose, playbook: Playbook, folder: Path) -> None:
-    """What waits isn't in it; what is accepted is."""
-    playbook("mirror", "on")
-    file = folder / ".claude" / "playbook.json"
-    before = file.read_text()
-    playbook("review", "--accept", "1")
-
-    assert "force-push" not in before
-    assert "force-push" in json.dumps(json.loads(file.read_text()))
-
-
 @pytest.fixture
 def for_all_projects(propose: Propose) -> None:
-    """A session's proposal for the user's own playbook beside one for the project: both have the number 1."""
+    """A proposal for the user's own playbook, and one for the project."""
     propose("ADD", text="Never force-push", section="MISTAKES TO AVOID")
     wish = {"text": "Answer in English", "section": "USER PREFERENCES"}
     with open_store(settings.database_url()) as store, store.write(Project.of_user(store).key) as book:
         assert book.add_proposal(wish, "ADD", (), "user", "s1")
 
 
-def test_what_is_for_all_projects_is_decided_in_any_of_them(for_all_projects: None, playbook: Playbook) -> None:
-    """Told apart by name and in words; what is accepted goes into the playbook that it is for."""
+def test_personal_proposals_are_reviewed_anywhere(for_all_projects: None, playbook: Playbook) -> None:
     assert _waiting(playbook) == ["p1", "up1"]
     assert [record["for_all_projects"] for record in playbook("list", "--proposed", "--json").json] == [False, True]
     lines = playbook("review").out.splitlines()

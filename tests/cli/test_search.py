@@ -19,7 +19,6 @@ pytestmark = pytest.mark.sqlite
 
 @pytest.fixture
 def harbour(playbook: Playbook) -> Playbook:
-    """Three points, one of them retired."""
     for text in ("Close the session in src/api/users.py", "Caching needs uv 0.9", "Close nothing in users.py"):
         playbook("add", text)
     playbook("retire", "oth-003")
@@ -30,8 +29,7 @@ def _database(playbook: Playbook) -> Path:
     return Path(playbook("db", "path").out.strip())
 
 
-def test_the_best_answer_comes_first(harbour: Playbook) -> None:
-    """A line for each point, as `list` has it; retired ones aren't among them."""
+def test_best_answer_comes_first(harbour: Playbook) -> None:
     assert [line.split("\t")[0] for line in harbour("search", "why does users.py fail? cache").out.splitlines()] == [
         "oth-001",
         "oth-002",
@@ -39,16 +37,7 @@ def test_the_best_answer_comes_first(harbour: Playbook) -> None:
     assert len(harbour("search", "-n", "1", "users.py cache").out.splitlines()) == 1
 
 
-def test_as_json_each_point_has_its_score(harbour: Playbook) -> None:
-    """It tells how much better one answers than the next."""
-    found = json.loads(harbour("search", "--json", "uv", "cached").out)
-
-    assert [(each["name"], each["text"]) for each in found] == [("oth-002", "Caching needs uv 0.9")]
-    assert found[0]["score"] > 0
-
-
-def test_as_prompt_says_why_a_session_gets_each_point(harbour: Playbook, folder: Path) -> None:
-    """With the prompt, then with the file. As JSON, too."""
+def test_as_prompt_gives_the_reason_of_each_point(harbour: Playbook, folder: Path) -> None:
     (folder / "src").mkdir()
     (folder / "src" / "cache.py").write_text("class CacheStore: ...\n")
     harbour("add", "`CacheStore` needs a lock")
@@ -65,8 +54,7 @@ def test_as_prompt_says_why_a_session_gets_each_point(harbour: Playbook, folder:
     ]
 
 
-def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
-    """A text without a word that counts brings nothing more; a file that isn't there is a mistake."""
+def test_as_prompt_refuses_other_options(harbour: Playbook) -> None:
     assert "brings no further key point" in harbour("search", "--as-prompt", "zebra").err
     assert "no file none.py" in harbour("search", "--as-prompt", "uv", "--file", "none.py").err
     for option in (["--user"], ["-n", "3"], ["--all"]):
@@ -79,8 +67,7 @@ def test_as_prompt_is_about_a_project_s_sessions(harbour: Playbook) -> None:
     "words",
     ["AND", 'OR "NOT', "a*b(c^", "please do it", "x" * 100_000, "x " * 50_000, "\x1b[2J", "NEAR(uv,", "", "🚀", "-:*"],
 )
-def test_no_words_are_an_error(harbour: Playbook, words: str) -> None:
-    """Operators, quotes, a hundred kilobytes."""
+def test_any_words_can_be_searched(harbour: Playbook, words: str) -> None:
     answer = harbour("search", "--", words)
 
     assert answer.code == 0
@@ -88,8 +75,7 @@ def test_no_words_are_an_error(harbour: Playbook, words: str) -> None:
     assert harbour("search", "--all", "--json", "--", words).code == harbour("list", "--", words).code == 0
 
 
-def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> None:
-    """The answer comes by parts of words, with a line that says what helps; and that does help."""
+def test_search_works_with_a_damaged_index(harbour: Playbook) -> None:
     path = _database(harbour)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE point_search_data SET block = x'ffffffffffffffffffff' WHERE id > 10")
@@ -104,8 +90,8 @@ def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> Non
 
 
 @pytest.fixture
-def told(harbour: Playbook, folder: Path) -> Playbook:
-    """Also an older text, a reason, a rationale, evidence and a proposal, each with the word `lantern`."""
+def rich(harbour: Playbook, folder: Path) -> Playbook:
+    """Each other kind of text has the word `lantern`, too."""
     harbour("edit", "oth-001", "--text", "The lantern in src/api/users.py must be closed")
     harbour("edit", "oth-001", "--text", "Close what src/api/users.py opens")
     harbour("add", "The lantern hangs high")
@@ -119,9 +105,8 @@ def told(harbour: Playbook, folder: Path) -> Playbook:
     return harbour
 
 
-def test_all_finds_what_else_was_said_and_says_what_it_is(told: Playbook) -> None:
-    """The live points come first; each of the others with its kind, its name and its revision."""
-    rows = [line.split("\t") for line in told("search", "--all", "-n", "20", "lantern").out.splitlines()]
+def test_all_searches_every_kind_of_text(rich: Playbook) -> None:
+    rows = [line.split("\t") for line in rich("search", "--all", "-n", "20", "lantern").out.splitlines()]
 
     assert rows[0] == ["live", "oth-005", "", "A lantern needs oil"]
     assert sorted(map(tuple, rows[1:])) == [
@@ -132,45 +117,26 @@ def test_all_finds_what_else_was_said_and_says_what_it_is(told: Playbook) -> Non
         ("retired", "oth-004", "8", "The lantern hangs high"),
         ("vote", "oth-002", "9", "the lantern was lit by it"),
     ]
-    found = told("search", "--all", "--json", "-n", "3", "lantern").json
+    found = rich("search", "--all", "--json", "-n", "3", "lantern").json
     assert found[0]["kind"] == "live"
     assert len(found) == 3
     assert found[1].keys() == {"kind", "name", "revision", "text", "score"}
-    assert told("search", "lantern").out.count("\n") == 1
+    assert rich("search", "lantern").out.count("\n") == 1
 
 
-def test_a_session_is_shown_no_proposal(told: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a page had one propose, another must not read; it is told that something is left out."""
+def test_sessions_find_no_proposals(rich: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s2")
 
-    answer = told("search", "--all", "lantern")
+    answer = rich("search", "--all", "lantern")
 
     assert "Buy a lantern" not in answer.out
     assert "retired" in answer.out
     assert "proposals are left out inside a session" in answer.err
 
 
-def test_what_was_forgotten_is_not_found(told: Playbook) -> None:
-    """Nor any of what was said of it."""
-    told("forget", "oth-004", "--yes")
-
-    assert "oth-004" not in told("search", "--all", "lantern hangs high forgotten").out
-
-
-def test_a_point_that_rests_says_so(told: Playbook) -> None:
-    """As in a list."""
-    with closing(sqlite3.connect(_database(told))) as connection, connection:
-        connection.execute("UPDATE key_points SET resting = 1 WHERE name = 'oth-005'")
-
-    assert told("search", "lantern").out.endswith("A lantern needs oil\trests\n")
-    assert told("search", "lantern", "--json").json[0]["resting"] is True
-
-
-def test_list_takes_words_in_any_form_and_as_parts(told: Playbook) -> None:
-    """All of them, in the playbook's order."""
-
+def test_list_finds_word_forms_and_parts(rich: Playbook) -> None:
     def names(*words: str) -> list[str]:
-        return [line.split("\t")[0] for line in told("list", *words).out.splitlines()]
+        return [line.split("\t")[0] for line in rich("list", *words).out.splitlines()]
 
     assert names("cache") == ["oth-002"]
     assert names("needed") == ["oth-002", "oth-005"]
@@ -181,9 +147,9 @@ def test_list_takes_words_in_any_form_and_as_parts(told: Playbook) -> None:
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_what_was_found_and_nothing_steers_it(told: Playbook) -> None:
-    """Bold, in lines that fit; a control character in a text is shown, not sent."""
-    told("add", "The \x1b[31mlantern\x1b[0m burns " + "and burns " * 12)
+def test_terminal_shows_matches_in_bold(rich: Playbook) -> None:
+    """Lines fit, and control characters are shown."""
+    rich("add", "The \x1b[31mlantern\x1b[0m burns " + "and burns " * 12)
 
     seen = on_terminal("search", "lanterns", "burning", "--all", columns=60)
 
@@ -195,8 +161,7 @@ def test_a_terminal_shows_what_was_found_and_nothing_steers_it(told: Playbook) -
     assert all("\x1b" not in line for line in plain)
 
 
-def test_nothing_found_says_what_to_try(harbour: Playbook) -> None:
-    """Other words, all points, or what else was said; the answer for programs is an empty list."""
+def test_search_without_result_suggests_more(harbour: Playbook) -> None:
     answer = harbour("search", "xyzzy")
 
     assert (answer.code, answer.out) == (0, "")

@@ -20,7 +20,7 @@ TAG = {"name": "oth-001", "tag": "helpful", "evidence": []}
 
 @pytest.fixture(autouse=True)
 def _learned(folder: Path) -> None:
-    """One lesson counts, one waits, and a vote doesn't count."""
+    """One lesson counts, one waits, and one vote doesn't count."""
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
         book.draft.add(KeyPoint(book.draft.new_name(OTHERS), "Deploy with just ship", OTHERS))
         skipped = [Skipped(0, TAG, f"{NOTE}a quote is from outside"), Skipped(1, {"type": "NO"}, "unknown type")]
@@ -29,8 +29,8 @@ def _learned(folder: Path) -> None:
         book.add_proposal(operation, "ADD", [Evidence("hooks", "the user", "user")], "user", SESSION)
 
 
-def test_a_session_shows_what_counts_what_does_not_and_the_next_step(playbook: Playbook) -> None:
-    """Its id may be shortened."""
+def test_session_shows_its_lessons(playbook: Playbook) -> None:
+    """Each with the command that changes it."""
     shown = playbook("session", "5f1c").out
 
     assert "  added       oth-001 Deploy with just ship\n" in shown
@@ -45,16 +45,7 @@ def test_a_session_shows_what_counts_what_does_not_and_the_next_step(playbook: P
     assert [each["reason"] for each in record["revisions"][0]["skipped_operations"]][1] == "unknown type"
 
 
-def test_an_unknown_session_is_an_error_that_names_the_next_step(playbook: Playbook) -> None:
-    """And so is a beginning that several sessions have."""
-    told = playbook("session", "nobody")
-
-    assert told.code == 1
-    assert "playbook sessions" in told.err
-
-
-def test_a_log_counts_votes_apart_from_operations(playbook: Playbook) -> None:
-    """No vote is an operation."""
+def test_log_counts_uncounted_votes_separately(playbook: Playbook) -> None:
     number = playbook("log", "--json").json[0]["revision"]
 
     assert f"1 operation skipped; 1 vote not counted: playbook show {number}" in playbook("log").out

@@ -20,12 +20,11 @@ PRIVATE = "what is nobody's business"
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+    """Replaces the fixture that forbids sockets; the mark `allow_hosts` allows loopback."""
 
 
 @pytest.fixture
 def transcripts(folder: Path) -> Path:
-    """Where Claude Code keeps the project's transcripts."""
     made = Path(settings.claude_dir(), "projects", session_folder_name(str(folder)))
     made.mkdir(parents=True)
     return made
@@ -47,11 +46,10 @@ def _queue(folder: Path, path: str, session: str) -> None:
         )
 
 
-def test_nothing_is_learned_from_a_skipped_session(
+def test_skipped_sessions_are_not_learned_from(
     playbook: Playbook, folder: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by the worker, which needs no model for it, nor by `bootstrap`, nor by `learn`, which says why; its
-    subagents' transcripts neither."""
+    """Nor their subagents' transcripts."""
     path = _write(transcripts / "s-1.jsonl", PRIVATE)
     agents = _write(transcripts / "s-1" / "subagents" / "agent-1.jsonl", PRIVATE)
     done = playbook("sessions", "skip", "s-1")
@@ -71,10 +69,10 @@ def test_nothing_is_learned_from_a_skipped_session(
     assert playbook("list", "--json").json == []
 
 
-def test_what_a_skipped_session_said_is_not_learned_later(
+def test_skipped_parts_are_never_learned(
     playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither after --off, where it goes on from there, nor from a fork, which begins with a copy of it."""
+    """Neither after `--off`, nor from a fork that copied them."""
     path = _write(transcripts / "s-1.jsonl", PRIVATE)
     playbook("sessions", "skip", "s-1")
     _write(transcripts / "s-1.jsonl", PRIVATE, f"more of {PRIVATE}")
@@ -93,22 +91,7 @@ def test_what_a_skipped_session_said_is_not_learned_later(
     assert PRIVATE not in asked
 
 
-def test_off_for_a_session_that_was_never_skipped_changes_nothing(
-    playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was said in it can still be learned from."""
-    path = _write(transcripts / "s-1.jsonl", "all of it")
-
-    assert "is not skipped" in playbook("sessions", "skip", "s-1", "--off").out
-    with MessagesApi(*GOOD) as api:
-        model_at(api, monkeypatch)
-        assert "learned from 1 chunk" in playbook("learn", path).out
-
-
-def test_a_session_is_named_as_elsewhere(
-    playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By its beginning, and within a session by nothing; what could be no id is refused, what begins several too."""
+def test_skip_takes_the_start_of_an_id(playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("abc-1", "abd-1"):
         _write(transcripts / f"{name}.jsonl", "hello", session=name)
 

@@ -20,12 +20,11 @@ KINDS = "SELECT 'ü,\"' AS t, 9007199254740993 AS n, 0.1 AS r, NULL AS z, x'00ff
 
 @pytest.fixture(autouse=True)
 def _point(playbook: Playbook) -> None:
-    """A playbook of one point."""
     playbook("add", "use type hints", "--section", "pat")
 
 
-def test_table_in_a_pipe_is_aligned_under_its_titles(playbook: Playbook) -> None:
-    """Titles, a rule, a line a row, two spaces between columns; NULL is nothing, a BLOB hexadecimal."""
+def test_piped_table_is_aligned(playbook: Playbook) -> None:
+    """NULL is empty, a BLOB hexadecimal."""
     result = playbook("sql", "SELECT 'long text' AS a, NULL AS b, x'00ff' AS c UNION ALL SELECT 1, 2.5, 'x'")
 
     assert (result.code, result.err) == (0, "")
@@ -37,31 +36,19 @@ def test_table_in_a_pipe_is_aligned_under_its_titles(playbook: Playbook) -> None
     ]
 
 
-def test_answer_without_rows_has_its_titles(playbook: Playbook) -> None:
-    """In a table and in CSV; as JSON it is the empty list."""
-    nothing = "SELECT name, text FROM retired_key_points"
-
-    assert playbook("sql", nothing).out == "name  text\n----  ----\n"
-    assert playbook("sql", nothing, "--csv").out == "name,text\r\n"
-    assert playbook("sql", nothing, "--json").json == []
-
-
-def test_json_keeps_every_value_as_what_it_is(playbook: Playbook) -> None:
-    """Large integers to the last digit, NULL as null, a BLOB in hexadecimal; infinity, which JSON lacks, as text."""
+def test_json_keeps_types_of_values(playbook: Playbook) -> None:
     (row,) = playbook("sql", "--json", KINDS + ", 9e999 AS i").json
 
     assert row == {"t": 'ü,"', "n": 9007199254740993, "r": 0.1, "z": None, "b": "00ff", "e": "", "i": "inf"}
 
 
-def test_json_gives_columns_of_one_title_names_of_their_own(playbook: Playbook) -> None:
-    """No value is lost, and no column takes the name of another."""
+def test_equal_titles_get_distinct_json_keys(playbook: Playbook) -> None:
     (row,) = playbook("sql", "--json", "SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS A, 5 AS a").json
 
     assert row == {"a": 1, "a_3": 2, "a_2": 3, "A": 4, "a_4": 5}
 
 
-def test_csv_is_read_back_as_it_was(playbook: Playbook) -> None:
-    """RFC 4180: CRLF at each line's end, quotes doubled; texts with line breaks and commas come back whole."""
+def test_csv_keeps_each_value(playbook: Playbook) -> None:
     result = playbook("sql", "--csv", KINDS.replace("ü", "ü' || char(10) || '"))
 
     assert result.out.count("\r\n") == 2
@@ -75,8 +62,7 @@ def test_csv_is_read_back_as_it_was(playbook: Playbook) -> None:
     [(["--csv"], "n\r\n1\r\n2\r\n"), (["--json"], '[\n{"n": 1},\n{"n": 2}'), ([], "n\n----\n1\n2\n")],
     ids=["csv", "json", "table"],
 )
-def test_rows_come_as_they_are_found(playbook: Playbook, form: list[str], begins: str) -> None:
-    """What was found before an error is there; of a table that is after its first rows, which make its columns."""
+def test_rows_before_an_error_are_printed(playbook: Playbook, form: list[str], begins: str) -> None:
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1200)"
     overflow = "SELECT -9223372036854775807 - 1"
 
@@ -88,8 +74,7 @@ def test_rows_come_as_they_are_found(playbook: Playbook, form: list[str], begins
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
-def test_question_that_would_never_end_is_ended(playbook: Playbook, form: list[str]) -> None:
-    """After the seconds that were given, which it says, and what to do."""
+def test_long_query_is_stopped(playbook: Playbook, form: list[str]) -> None:
     result = playbook("sql", "--timeout", "0.2", *form, FOREVER)
 
     assert result.code == 1
@@ -97,26 +82,14 @@ def test_question_that_would_never_end_is_ended(playbook: Playbook, form: list[s
     assert "--timeout" in result.err
 
 
-def test_table_of_many_rows_is_as_wide_as_its_first(playbook: Playbook) -> None:
-    """What comes after a thousand rows isn't waited for: it is whole, if not aligned."""
-    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001)"
-
-    lines = playbook("sql", f"{numbers} SELECT iif(i = 1001, 'wide', 'x') AS a, i FROM n").out.splitlines()
-
-    assert lines[1:3] == ["-  ----", "x  1"]
-    assert lines[-1] == "wide  1001"
-
-
 @pytest.mark.parametrize("arguments", [("sql",), ("sql", "-")])
-def test_sql_is_read_from_standard_input(playbook: Playbook, arguments: tuple[str, ...]) -> None:
-    """Without an argument, or with a dash; comments and a last semicolon are no harm."""
+def test_sql_is_read_from_stdin(playbook: Playbook, arguments: tuple[str, ...]) -> None:
     result = playbook(*arguments, "--json", stdin="-- how many?\nSELECT count(*) AS n\nFROM live_key_points;\n")
 
     assert result.json == [{"n": 1}]
 
 
-def test_project_stands_for_the_one_that_is_meant(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
-    """`:project` is the key that the views know it by; with --project another's."""
+def test_project_parameter_is_the_current_project(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
     count = "SELECT count(*) AS n, :project AS p FROM live_key_points WHERE playbook = :project"
 
     assert playbook("sql", "--json", count).json == [{"n": 1, "p": str(folder)}]
@@ -124,8 +97,7 @@ def test_project_stands_for_the_one_that_is_meant(playbook: Playbook, folder: Pa
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_no_text_steers_the_terminal(playbook: Playbook, form: tuple[str, ...]) -> None:
-    """Escapes, line breaks and marks that turn the direction of writing are blanked, or escaped in JSON, titles too."""
+def test_hostile_text_is_shown_harmless(playbook: Playbook, form: tuple[str, ...]) -> None:
     for question in (STEERING, 'SELECT 1 AS "\x1b[31m\x9bred"'):
         result = playbook("sql", *form, question)
 
@@ -135,20 +107,13 @@ def test_no_text_steers_the_terminal(playbook: Playbook, form: tuple[str, ...]) 
 
 
 @pytest.mark.slow
-def test_terminal_gets_a_table_that_fits(playbook: Playbook) -> None:
-    """Long texts are folded in their column; numbers stand to the right; nothing steers."""
+def test_table_fits_the_terminal(playbook: Playbook) -> None:
     seen = on_terminal("sql", f"SELECT 'pat-001' AS name, 7 AS helpful, '{'word ' * 30}' AS text, ({STEERING}) AS odd")
 
     assert all(len(line) <= 80 for line in seen.splitlines())
     assert all(char.isprintable() or char == "\n" for char in seen)
     assert seen.count("word") == 30
     assert seen.splitlines()[1].index("7") > seen.splitlines()[0].index("helpful")
-
-
-@pytest.mark.slow
-def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
-    """In a pipe the value is exact; before a person's eyes it is made harmless."""
-    assert all(char.isprintable() or char == "\n" for char in on_terminal("sql", "--csv", STEERING))
 
 
 @pytest.mark.parametrize(
@@ -168,29 +133,16 @@ def test_csv_on_a_terminal_steers_nothing(playbook: Playbook) -> None:
     ],
     ids=str,
 )
-def test_mistake_is_explained(playbook: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
-    """On stderr, with what to do; stdout stays empty."""
+def test_mistakes_are_explained(playbook: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
     result = playbook(*arguments)
 
     assert (result.code, result.out) == (code, "")
     assert told in result.err
 
 
-@pytest.mark.slow
-def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes that aren't UTF-8 are an error of the one who gave them, not ours."""
-    done = subprocess.run(
-        [sys.executable, "-m", "playbook_db", "sql"], input=b"SELECT '\xff'", capture_output=True, check=False
-    )
-
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"not UTF-8" in done.stderr
-
-
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None:
-    """Though SQLite itself would count on: exit code 130."""
+def test_ctrl_c_stops_a_long_query(playbook: Playbook) -> None:
     question = f"SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT * FROM ({FOREVER})"  # the driver looks a row ahead
     command = [sys.executable, "-u", "-m", "playbook_db", "sql", "--csv", question]
     with subprocess.Popen(
@@ -213,8 +165,8 @@ def test_ctrl_c_ends_a_question_that_would_never_end(playbook: Playbook) -> None
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> None:
-    """SQLite has 512 MiB for one: a recursion without end is explained before the machine is out of memory."""
+def test_query_memory_is_limited(playbook: Playbook) -> None:
+    """A query may use 512 MiB."""
     greedy = "WITH RECURSIVE n(i, b) AS (SELECT 1, zeroblob(9999999) UNION SELECT i + 1, zeroblob(9999999) FROM n)"
 
     done = subprocess.run(
@@ -229,8 +181,7 @@ def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> Non
 
 
 @pytest.mark.slow
-def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:
-    """`playbook sql --csv ... | head` says nothing of it, and leaves nothing beside the file."""
+def test_closed_pipe_is_no_error(playbook: Playbook, home: Path) -> None:
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT i FROM n"
     command = f"set -o pipefail; {shlex.quote(sys.executable)} -m playbook_db sql --csv '{numbers}' | head -2"
 
@@ -240,20 +191,18 @@ def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path
     assert not list(home.glob(".claude/playbook/playbook.db-*"))
 
 
-def test_metadata_has_the_name_of_the_databases_file(playbook: Playbook) -> None:
-    """Without its ending, as Datasette does."""
+def test_metadata_names_the_database(playbook: Playbook) -> None:
+    """Without its ending, as in Datasette."""
     assert [*playbook("db", "metadata").json["databases"]] == ["playbook"]
     assert [*playbook("db", "metadata", "--db", "/x/some.db").json["databases"]] == ["some"]
 
 
 @pytest.mark.parametrize("query", ["-- how many\nSELECT 1 AS n", "--how many\nSELECT 1 AS n"])
 def test_query_may_begin_with_a_comment(playbook: Playbook, query: str) -> None:
-    """It is no option, and options still stand on both sides of it."""
     assert playbook("sql", "--csv", query, "--timeout", "5").out == "n\r\n1\r\n"
 
 
-def test_project_without_a_playbook_is_named(playbook: Playbook, tmp_path: Path) -> None:
-    """Else an empty answer looks like a playbook without points."""
+def test_missing_playbook_is_named(playbook: Playbook, tmp_path: Path) -> None:
     query = "SELECT name FROM live_key_points WHERE playbook = :project"
     (tmp_path / "other" / ".git").mkdir(parents=True)
 

@@ -4,8 +4,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
@@ -16,7 +14,7 @@ _HOSTILE = "\x1b[2Jbeware </text><script>alert(1)</script> &amp; 'quotes'"
 
 
 def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_days_ago: int = 9) -> None:
-    """Three points, votes, a session that was shown them, and calls whose cost is known."""
+    """Three points, votes, 1,234 sessions that saw them, and two paid calls."""
     for text in ("one", "two", _HOSTILE):
         playbook("add", text, "--section", "pat")
     for name, tag in (("pat-001", "helpful"), ("pat-001", "helpful"), ("pat-002", "harmful"), ("pat-003", "neutral")):
@@ -39,8 +37,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
                 run(call, (number, made, cost, timestamp(now - timedelta(days=days))))
 
 
-def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook, home: Path, folder: Path) -> None:
-    """The keys are a promise; shares are of the times that a point was shown to a session."""
+def test_json_has_documented_keys(playbook: Playbook, home: Path, folder: Path) -> None:
     _live_a_little(playbook, home, folder)
 
     told = playbook("stats", "--json").json
@@ -86,8 +83,7 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
     assert list(told["file"]["tables"][0]) == ["name", "rows", "size_bytes"]
 
 
-def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: Path, folder: Path) -> None:
-    """Fewer than 45 lines, none too long, thousands set apart, and no text that steers the terminal."""
+def test_text_is_short_and_harmless(playbook: Playbook, home: Path, folder: Path) -> None:
     _live_a_little(playbook, home, folder)
 
     out = playbook("stats").out
@@ -108,7 +104,7 @@ def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: P
 
 
 def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> None:
-    """So many sessions come upon pat-001 by a prompt, after a start that had no room for it."""
+    """Show pat-001 with a prompt to many sessions, after a start that left it out."""
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
         number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
         run, now = connection.exec_driver_sql, timestamp(datetime.now(UTC))
@@ -120,11 +116,8 @@ def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> N
             run("INSERT INTO citations VALUES (?, ?, 1, 1, ?)", (number, f"p-{session}", now))
 
 
-def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
-    playbook: Playbook, home: Path, folder: Path
-) -> None:
-    """How many sessions were told of a point by which event first, and what part of them cited it; of fewer than twenty
-    only how many there are. `why` says the same of one point."""
+def test_prompts_and_starts_are_compared(playbook: Playbook, home: Path, folder: Path) -> None:
+    """Rates need at least 20 sessions. `why` shows them for one point."""
     _live_a_little(playbook, home, folder)
     assert "by prompt" not in playbook("stats").out
 
@@ -156,20 +149,7 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
     )
 
 
-@pytest.mark.parametrize("weeks", [1, 300])
-def test_many_weeks_take_no_more_lines(playbook: Playbook, home: Path, folder: Path, weeks: int) -> None:
-    """The last ones are told, and all of them together."""
-    _live_a_little(playbook, home, folder, first_call_days_ago=7 * weeks)
-
-    out = playbook("stats").out
-
-    assert len(re.findall(r"^  20\d\d-\d\d-\d\d ", out, re.MULTILINE)) == min(weeks + 1, 6)
-    assert re.search(r"in all +2 +1 +1 +2 +2,469,134 +\$1,234\.75", out)
-    assert len(playbook("stats", "--json").json["weeks"]) == weeks + 1
-
-
-def test_an_empty_playbook_has_numbers(playbook: Playbook) -> None:
-    """They are zero, or there is none."""
+def test_empty_playbook_has_statistics(playbook: Playbook) -> None:
     result = playbook("stats")
 
     assert result.code == 0

@@ -45,14 +45,13 @@ def _call(key: str, *, days_ago: int = 0, agreed: int = 0) -> None:
     )
 
 
-def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> None:
-    """And says so, instead of nothing."""
+def test_empty_project_has_a_status(playbook: Playbook, folder: Path) -> None:
     result = playbook("status")
 
     lines = dict(line.split("  ", 1) for line in result.out.splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
-    assert lines["mirror"].strip() == "none; to keep one: playbook mirror on"
+    assert "mirror" not in lines
     assert lines["learned last"].strip() == "nothing yet"
     assert lines["queue"].strip() == "no session waits to be learned from"
     used = "learning used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one"
@@ -69,10 +68,10 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
         ("some-model", "cheap", ""),
     ],
 )
-def test_a_days_tokens_are_also_told_in_dollars(
+def test_daily_limit_is_also_in_dollars(
     playbook: Playbook, monkeypatch: pytest.MonkeyPatch, model: str, prices: str, dollars: str
 ) -> None:
-    """In `status`, `config` and `install`; if the model's price isn't known, in tokens alone."""
+    """If the price of the model is known."""
     monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
 
@@ -85,8 +84,7 @@ def test_a_days_tokens_are_also_told_in_dollars(
     assert f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault{note}\n" in playbook("config").out
 
 
-def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder: Path, home: Path) -> None:
-    """Of all projects and of this one; what an earlier day took isn't today's."""
+def test_status_shows_todays_learning_and_cost(playbook: Playbook, folder: Path, home: Path) -> None:
     playbook("add", "use uv")
     _learn(folder, "say why", "say how")
     playbook("--project", str(home), "add", "of another")
@@ -100,7 +98,7 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
 
     assert "points         3; a session gets 3; at revision 2\n" in told.out
     assert ", 2 added: playbook session 5f1c2e1a\n" in told.out
-    assert "mirror         kept up to date\n" in told.out
+    assert "mirror         .claude/playbook.json is kept up to date\n" in told.out
     assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
@@ -110,8 +108,7 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     }  # fmt: skip
 
 
-def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook, folder: Path) -> None:
-    """It is none of the day's tokens, and has its cost."""
+def test_bootstrap_is_counted_separately(playbook: Playbook, folder: Path) -> None:
     playbook("add", "use uv")
     _call(str(folder))
     _call(str(folder), agreed=1)
@@ -121,8 +118,7 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 
-def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) -> None:
-    """A file that came with a clone, and what keeps learning."""
+def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
     playbook("add", "use uv")
     playbook("mirror", "on")
     (folder / ".claude" / "playbook.json").write_text("<<<<<<< ours\n")
@@ -143,8 +139,7 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
-def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) -> None:
-    """In words, in one line, and for a program; where nothing waits it is no line of its own."""
+def test_waiting_proposals_are_counted(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     playbook("add", "use uv")
     nothing = playbook("status").out
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
@@ -152,14 +147,15 @@ def test_what_waits_for_a_person_is_counted(playbook: Playbook, folder: Path) ->
             book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
         book.decide([2], "rejected", "ann", None)
 
-    assert "proposals" not in nothing
+    assert "\nproposals" not in nothing
     assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
     assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
     assert playbook("status", "--json").json["proposals"] == 2
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/plugin")  # there is no command `playbook` on a terminal
+    assert "proposals      2 proposals wait: /playbook:review\n" in playbook("status").out
 
 
-def test_an_ignored_project_says_so(playbook: Playbook) -> None:
-    """No session is shown its points."""
+def test_ignored_project_says_so(playbook: Playbook) -> None:
     playbook("add", "use uv")
     playbook("project", "ignore")
 
@@ -168,42 +164,7 @@ def test_an_ignored_project_says_so(playbook: Playbook) -> None:
     assert playbook("status", "--short").out == "playbook: ignored here\n"
 
 
-def test_a_database_that_the_hooks_can_not_read_is_read_all_the_same(playbook: Playbook) -> None:
-    """One that somebody holds, or of an older schema: the store waits for it, or brings it up to date."""
-    playbook("add", "use uv")
-    expected = playbook("status", "--json").json
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("playbook_db.store.sqlite_open.SCHEMA", 99)
-        assert playbook("status", "--json").json == expected
-
-
-def test_a_database_that_is_none_is_explained(playbook: Playbook) -> None:
-    """With what to do, and without a traceback."""
-    playbook("add", "use uv")
-    Path(_database()).write_bytes(b"no database at all, but longer than a header of one\n" * 400)
-
-    result = playbook("status", "--short")
-
-    assert (result.code, result.out) == (1, "")
-    assert "playbook db" in result.err
-    assert "Traceback" not in result.err
-
-
-def test_a_template_that_is_wrong_is_explained(playbook: Playbook, home: Path) -> None:
-    """The file is named."""
-    playbook("add", "use uv")
-    own = home / ".claude" / "prompts" / "playbook.txt"
-    own.parent.mkdir(parents=True)
-    own.write_text("no place")
-
-    result = playbook("status")
-
-    assert (result.code, result.out) == (1, "")
-    assert str(own) in result.err
-
-
-def test_a_name_can_not_steer_the_terminal(playbook: Playbook, tmp_path: Path) -> None:
-    """A folder's name is somebody else's text."""
+def test_folder_names_are_shown_harmless(playbook: Playbook, tmp_path: Path) -> None:
     odd = tmp_path / "a\x1b[2J"
     odd.mkdir()
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,21 +26,19 @@ AWAY = "postgresql://ann@/playbooks?host=/nowhere"
 
 @pytest.fixture
 def shared(team_server: Store) -> Project:
-    """The team's playbook."""
     return Project(team_server, NAME)
 
 
 @pytest.fixture
 def joined(playbook: Playbook, shared: Project, team_url: str) -> Playbook:
-    """The command in a project that has joined a team, with a point of each."""
+    """The command in a project that has joined a team; each had one point."""
     edit.add(shared, "the team's")
     playbook("add", "use uv")
     assert playbook("team", "join", team_url, "--as", NAME, "--yes").code == 0
     return playbook
 
 
-def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, shared: Project, team_url: str) -> None:
-    """Without one nothing is changed, there or here."""
+def test_joining_shows_its_changes_first(playbook: Playbook, shared: Project, team_url: str) -> None:
     edit.add(shared, "the team's")
     playbook("add", "use uv\nalways")
 
@@ -62,10 +59,7 @@ def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, sha
     assert "the team's" in playbook("list").out
 
 
-def test_joining_says_that_own_proposals_stay_behind(
-    playbook: Playbook, shared: Project, team_url: str, folder: Path
-) -> None:
-    """They are about the points of a playbook that the team's takes the place of."""
+def test_own_proposals_do_not_join(playbook: Playbook, shared: Project, team_url: str, folder: Path) -> None:
     playbook("add", "use uv")
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
         book.add_proposal({"text": "of a page"}, "ADD", (), "outside", "s1")
@@ -76,8 +70,8 @@ def test_joining_says_that_own_proposals_stay_behind(
     assert playbook("review", "--json").json == []
 
 
-def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Project, team_url: str) -> None:
-    """The URL may come from standard input, where no other user of the machine sees it."""
+def test_empty_project_joins_without_a_question(playbook: Playbook, shared: Project, team_url: str) -> None:
+    """The URL may come from standard input, which hides it from other users."""
     edit.add(shared, "the team's")
 
     done = playbook("team", "join", "-", "--as", NAME, stdin=f"{team_url}\n")
@@ -87,8 +81,7 @@ def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Proje
     assert "the team's" in playbook("list").out
 
 
-def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a model reads may tell it to: what has gone to a server is there."""
+def test_sessions_cannot_join_a_team(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
 
     done = playbook("team", "join", AWAY, "--as", NAME, "--yes")
@@ -97,24 +90,13 @@ def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pyte
     assert "Run it in your own terminal: playbook team join" in done.err
 
 
-@pytest.mark.parametrize("stdin", ["", "\n"])
-def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> None:
-    """As from a file that is empty."""
-    done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
-
-    assert done.code == 2
-    assert "The URL is empty." in done.err
-
-
-def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:
-    """Its folder's path would be another for each member."""
+def test_project_without_a_remote_needs_a_name(playbook: Playbook, team_url: str) -> None:
     assert "Choose a name with --as NAME" in playbook("team", "join", team_url).err
     assert "is no path, no URL" in playbook("team", "join", team_url, "--as", os.getcwd()).err
 
 
 def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
-    """The exit code of `playbook ARGUMENT ...` on a terminal, and what is seen there; when a text of *typed* has come,
-    what stands beside it is typed."""
+    """Run `playbook` on a terminal; once a key of *typed* is seen, type its value. Return exit code and output."""
     process, leader = pty.fork()
     if process == 0:
         os.execv(sys.executable, [sys.executable, "-m", "playbook_db", *arguments])  # noqa: S606
@@ -135,8 +117,7 @@ def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
 
 
 @pytest.mark.nightly
-def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, team_url: str) -> None:
-    """The password isn't seen there, and is kept; a `no` changes nothing."""
+def test_terminal_asks_for_password_and_consent(playbook: Playbook, team_url: str) -> None:
     with postgres.making_roles(), postgres.connected(make_url(team_url)) as owner:
         for statement in ("DROP ROLE IF EXISTS typed", "CREATE ROLE typed LOGIN SUPERUSER PASSWORD 'h0rse'"):
             owner.execute(statement.encode())
@@ -162,8 +143,8 @@ _CURATED = '[{"type": "ADD", "text": "curated", "section": "OTHERS"}]'
 
 
 @pytest.mark.nightly
-def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project, team_server: Store) -> None:
-    """The own one stays as it was at joining, but for what was forgotten; the next hook is shown what is there now."""
+def test_commands_write_the_teams_playbook(joined: Playbook, shared: Project, team_server: Store) -> None:
+    """The project's own playbook is unchanged, except what was forgotten."""
     for arguments, stdin in (
         (("add", "new"), ""),
         (("edit", "oth-003", "--text", "reworded"), ""),
@@ -195,8 +176,7 @@ def test_what_writes_writes_the_teams_playbook(joined: Playbook, shared: Project
 
 
 @pytest.mark.nightly
-def test_every_other_command_knows_the_project(joined: Playbook) -> None:
-    """None fails as only a bug does; what looks at points shows the team's."""
+def test_other_commands_work_in_a_team(joined: Playbook) -> None:
     for line in (
         "list", "list --sort used", "list team", "search the team", "search --all team",
         "render", "export", "at 2", "show oth-001", "show 1",
@@ -215,8 +195,8 @@ def test_every_other_command_knows_the_project(joined: Playbook) -> None:
         assert "the team's: its members share it" in joined("mirror", switch).err
 
 
-def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do(joined: Playbook, home: Path) -> None:
-    """The age of what is shown is told; nothing is written anywhere else in place of the team's."""
+def test_missing_server_leaves_the_replica(joined: Playbook, home: Path) -> None:
+    """Commands that read points show its age; the others fail."""
     _move_away(home)
     for command in (("list",), ("search", "team"), ("show", "oth-001"), ("render",)):
         done = joined(*command)
@@ -234,14 +214,12 @@ def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do
 
 
 def _move_away(home: Path) -> None:
-    """Let nobody answer at the team's address."""
     path = home / ".claude" / "playbook" / "playbook.db"
     with open_store(f"sqlite:///{path}") as store, store.transaction() as connection:
         connection.exec_driver_sql("UPDATE memberships SET url = ?", (AWAY,))
 
 
-def test_leaving_tells_what_was_taken_along(joined: Playbook, home: Path) -> None:
-    """From where, and how old it is where that isn't the server."""
+def test_leaving_copies_the_teams_points(joined: Playbook, home: Path) -> None:
     _move_away(home)
 
     left = joined("team", "leave")
@@ -254,8 +232,7 @@ def test_leaving_tells_what_was_taken_along(joined: Playbook, home: Path) -> Non
     assert "the team's" not in joined("list").out
 
 
-def test_other_projects_and_another_database_are_not_the_teams(joined: Playbook, tmp_path: Path) -> None:
-    """What is added to them stays here."""
+def test_other_projects_are_not_the_teams(joined: Playbook, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
 
@@ -267,8 +244,7 @@ def test_other_projects_and_another_database_are_not_the_teams(joined: Playbook,
     assert "the team's" not in joined("--db", str(tmp_path / "other.db"), "list").out
 
 
-def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> None:
-    """The documented functions load and save it, and keep what others did meanwhile."""
+def test_programs_use_the_teams_playbook(joined: Playbook, shared: Project) -> None:
     loaded = contract.load_playbook()
     edit.add(shared, "meanwhile")
     vote = {"evaluations": [{"name": "oth-001", "rating": "helpful"}], "operations": []}
@@ -280,21 +256,8 @@ def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> 
     assert [line.split("\t")[1] for line in lines] == ["1", "0", "0"]
 
 
-def test_a_project_that_has_joined_nothing_loads_no_driver(playbook: Playbook) -> None:
-    """Nor does the help of the commands on a team."""
-    playbook("add", "use uv")
-    for command in ("render", "status", "team join --help"):
-        code = "import sys; from playbook_db.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
-        done = subprocess.run(
-            [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True
-        )
-        assert not {"psycopg", "sqlalchemy", "alembic"} & set(done.stdout.split()), command
-
-
-def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_says_so(
-    joined: Playbook, shared: Project, folder: Path
-) -> None:
-    """What its members have is theirs; an undo on either side says where to look at the other."""
+def test_promotion_keeps_the_teams_point(joined: Playbook, shared: Project, folder: Path) -> None:
+    """Demotion into a team needs consent."""
     promoted = joined("promote", "oth-001", "--json").json
     assert (promoted["copy"], promoted["retired"]) == ("uoth-001", None)
     assert "oth-001" in read_playbook(shared).by_name
@@ -315,13 +278,3 @@ def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_sa
     assert joined("demote", "uoth-002", "--yes").code == 0
     assert "say it briefly" in [point.text for point in read_playbook(shared).points]
     assert joined("list", "--user", "--json").json == []
-
-
-def test_what_is_for_all_projects_is_decided_in_a_team_s_project_too(joined: Playbook) -> None:
-    """It waits in the member's own database."""
-    with open_store(settings.database_url()) as store, store.write(Project.of_user(store).key) as book:
-        book.add_proposal({"text": "say it briefly"}, "ADD", (), "user", "s1")
-
-    assert [record["name"] for record in joined("review", "--json").json] == ["up1"]
-    assert joined("review", "--accept", "up1", "--json").json["project"] == "user"
-    assert [each["text"] for each in joined("list", "--user", "--json").json] == ["say it briefly"]

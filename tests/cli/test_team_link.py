@@ -32,7 +32,6 @@ pytestmark = pytest.mark.slow  # a server
 
 @pytest.fixture
 def shared(team_server: Store) -> Project:
-    """The team's playbook, as others see it."""
     return Project(team_server, NAME)
 
 
@@ -40,7 +39,7 @@ def shared(team_server: Store) -> Project:
 def link(
     socket_enabled: None, team_url: str, playbook: Playbook, shared: Project, folder: Path, home: Path
 ) -> Iterator[Link]:
-    """The way of a member who has joined to the server; some points are there."""
+    """The connection of a member of a team with five points."""
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own, and listens where it likes")
     for number in range(5):
@@ -55,7 +54,6 @@ def link(
 
 @pytest.fixture
 def url(home: Path) -> str:
-    """The member's own database."""
     return f"sqlite:///{home}/.claude/playbook/playbook.db"
 
 
@@ -79,8 +77,7 @@ READS, WRITES = 20, 25  # round trips at most
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )
-def test_a_command_makes_few_round_trips(command: tuple[str, ...], most: int, link: Link, playbook: Playbook) -> None:
-    """After one log-in."""
+def test_commands_make_few_round_trips(command: tuple[str, ...], most: int, link: Link, playbook: Playbook) -> None:
     before = link.round_trips, link.connections
     done = playbook(*command)
 
@@ -89,8 +86,7 @@ def test_a_command_makes_few_round_trips(command: tuple[str, ...], most: int, li
     assert link.connections - before[1] == 1
 
 
-def test_a_read_shows_what_the_team_has_now(link: Link, playbook: Playbook, shared: Project) -> None:
-    """And brings the replica up to date."""
+def test_reads_show_the_teams_newest_points(link: Link, playbook: Playbook, shared: Project) -> None:
     edit.add(shared, "what another member found")
     listed = playbook("list")
     link.set("cut")
@@ -101,17 +97,17 @@ def test_a_read_shows_what_the_team_has_now(link: Link, playbook: Playbook, shar
 
 
 def _waits(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.5) -> None:
-    """Nobody has much time."""
+    """Shorten the time limits."""
     for name in ("REPLICA_S", "ANSWER_S"):
         monkeypatch.setattr(time_limits, name, seconds)
 
 
 @pytest.mark.parametrize("command", [("list",), ("show", "pat-001"), ("search", "tests"), ("render",)], ids=" ".join)
 @pytest.mark.parametrize("after", [b"max(version_num)", b"ROLLBACK", b"user"])
-def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
+def test_silent_server_leaves_the_replica(
     command: tuple[str, ...], after: bytes, link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it is silent before the log-in, after it, or later on."""
+    """It may become silent before the login, after it, or later."""
     _waits(monkeypatch, 2.0 if after == b"user" else 0.5)  # the driver takes no less to connect
     link.silent_from = after
     done = playbook(*command)
@@ -122,10 +118,7 @@ def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
     assert ("no answer for 0.5 s" in done.err) == (after != b"user")
 
 
-def test_the_time_of_a_command_that_reads_points_is_for_all_it_asks(
-    link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A server that takes half of it for each answer isn't waited for three times."""
+def test_time_limit_is_for_the_whole_command(link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     _waits(monkeypatch, 1.0)
     link.delay_s = 0.3
     done = playbook("list")
@@ -135,10 +128,10 @@ def test_the_time_of_a_command_that_reads_points_is_for_all_it_asks(
 
 
 @pytest.mark.parametrize("after", [b"max(version_num)", b"INSERT INTO revisions"])
-def test_a_command_that_writes_says_that_the_server_is_silent(
+def test_silent_server_stops_a_write(
     after: bytes, link: Link, playbook: Playbook, shared: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one sentence; nothing was changed."""
+    """Nothing is changed."""
     _waits(monkeypatch)
     link.silent_from = after
     done = playbook("vote", "pat-001", "helpful")
@@ -149,10 +142,9 @@ def test_a_command_that_writes_says_that_the_server_is_silent(
     assert [point.helpful for point in read_playbook(shared).points] == [0] * 5
 
 
-def test_a_lock_is_not_waited_for_longer_than_anything_else(
+def test_locks_have_the_same_time_limit(
     link: Link, team_url: str, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What reads points shows the replica, what writes says so: the server ends both, so that nothing hangs there."""
     _waits(monkeypatch, 2.0)
     with postgres.connected(make_url(team_url)) as other:
         other.execute("BEGIN")
@@ -167,10 +159,7 @@ def test_a_lock_is_not_waited_for_longer_than_anything_else(
 
 
 @pytest.mark.parametrize("version", ["0099", "0004"])
-def test_with_another_version_the_points_are_shown_as_known(
-    version: str, link: Link, team_url: str, playbook: Playbook
-) -> None:
-    """And what is to be done is said."""
+def test_other_schema_leaves_the_replica(version: str, link: Link, team_url: str, playbook: Playbook) -> None:
     with postgres.connected(make_url(team_url)) as owner:
         try:
             owner.execute("UPDATE alembic_version SET version_num = %s", [version])
@@ -203,7 +192,7 @@ PAGES = (
 
 @pytest.fixture
 def lived(link: Link, shared: Project) -> None:
-    """The team's playbook has something for each page: a session's lesson, votes, a proposal, a retired point."""
+    """Gives the team's playbook content for each page."""
     with shared.store.write(NAME) as book:
         votes = cast_votes(book.draft, [Vote("pat-001", "helpful"), Vote("pat-002", "helpful")])
         book.commit("learn", "learned", votes=votes, origin=RevisionOrigin("session-1"))
@@ -215,8 +204,7 @@ def lived(link: Link, shared: Project) -> None:
 
 @pytest.mark.usefixtures("lived")
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_makes_few_round_trips_and_keeps_its_connection(name: str, link: Link, url: str, folder: Path) -> None:
-    """From the second call on; the first one logs in."""
+def test_tools_keep_their_connection(name: str, link: Link, url: str, folder: Path) -> None:
     call = TOOLS[name]
     tools = PlaybookTools(url, str(folder), "a session")
     with closing(tools.servers):
@@ -230,8 +218,7 @@ def test_a_tool_makes_few_round_trips_and_keeps_its_connection(name: str, link: 
 
 @pytest.mark.usefixtures("lived")
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_makes_few_round_trips_and_keeps_its_connection(path: str, link: Link, url: str, folder: Path) -> None:
-    """From the second page on; the first one logs in."""
+def test_pages_keep_their_connection(path: str, link: Link, url: str, folder: Path) -> None:
     with closing(Site(url, str(folder))) as site:
         assert "run the tests number 0" in page_of(site, "/points")[1]
         before = link.round_trips, link.connections
@@ -243,7 +230,6 @@ def test_a_page_makes_few_round_trips_and_keeps_its_connection(path: str, link: 
 
 @pytest.fixture
 def client(link: Link, folder: Path, home: Path) -> Client:
-    """Claude Code in the member's project."""
     made = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient=True)
     write_worker(made)
     return made
@@ -253,8 +239,8 @@ def _work(client: Client) -> None:
     assert worker.run(f"sqlite:///{client.database}") is not None
 
 
-def test_the_first_prompt_of_a_session_finds_what_a_colleague_just_taught(client: Client, shared: Project) -> None:
-    """The worker that the session's start begins fetches it before it does anything else."""
+def test_first_prompt_finds_colleagues_points(client: Client, shared: Project) -> None:
+    """The worker of the session's start fetches them."""
     edit.add(shared, "restart the message broker when its queue stalls")
     os.utime(sqlite_open.replica_of(str(client.database), 1), (0, 0))
     began = client.inject()
@@ -266,11 +252,7 @@ def test_the_first_prompt_of_a_session_finds_what_a_colleague_just_taught(client
     assert "restart the message broker" in asked.context
 
 
-def test_an_interactive_session_goes_on_through_a_cut_and_after_leaving(
-    client: Client, link: Link, shared: Project, playbook: Playbook
-) -> None:
-    """Its hooks ask nobody: what others taught reaches it with the next refresh, and leaving needs no server. Then its
-    prompts are answered from the project's own playbook, and its end is for that."""
+def test_session_survives_a_cut_and_leaving(client: Client, link: Link, shared: Project, playbook: Playbook) -> None:
     client.inject()
     edit.add(shared, "restart the message broker when its queue stalls")
     link.set("cut")
@@ -297,10 +279,9 @@ def test_an_interactive_session_goes_on_through_a_cut_and_after_leaving(
 
 
 @pytest.mark.parametrize("state", ["cut", "silent"])
-def test_leaving_takes_what_the_replica_has(
+def test_leaving_works_without_the_server(
     state: State, link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether nobody is there, or somebody who says nothing; how old it is is told."""
     _waits(monkeypatch, 2.0)
     link.set(state)
     left = playbook("team", "leave")

@@ -1,6 +1,8 @@
 """What a person sees on a terminal: tables with titles that fit, whole sentences, and a word where there is nothing."""
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -57,10 +59,8 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_a_command_shows_fits_the_terminal(
-    lived: Playbook, folder: Path, command: list[str], titles: str, columns: int
-) -> None:
-    """No line is longer than the terminal is wide; a table's first line, or that under a section's name, are titles."""
+def test_output_fits_the_terminal(lived: Playbook, folder: Path, command: list[str], titles: str, columns: int) -> None:
+    """Tables have titles in their first lines."""
     seen = on_terminal(*command, columns=columns)
     if columns > 100:
         titles = titles.replace("- text", "- since confirmed text")
@@ -72,15 +72,15 @@ def test_what_a_command_shows_fits_the_terminal(
 
 
 @pytest.mark.slow
-def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) -> None:
-    """The eight characters that stand there are what `log --session` takes; in a pipe the id is whole."""
+def test_short_session_ids_are_accepted(lived: Playbook) -> None:
+    """In a pipe an id is whole."""
     assert re.search(rf"^{SESSION[:8]} ", on_terminal("sessions"), re.MULTILINE)
     assert lived("log", "--session", SESSION[:8]).code == 0
     assert lived("sessions").out.startswith(SESSION)
 
 
 class _Timer:
-    """A timer whose second is over at once, or never."""
+    """A timer that ends at once, or never."""
 
     is_over = False
 
@@ -106,10 +106,10 @@ class _Timer:
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_step_of_more_than_a_second_is_named(
+def test_long_steps_are_named(
     lived: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], step: str
 ) -> None:
-    """On a terminal; a quick one, or one in a pipe, isn't."""
+    """Only on a terminal."""
     (folder / "notes.json").write_text(lived("export").out)
     monkeypatch.setattr(threading, "Timer", _Timer)
     assert step not in on_terminal(*command, term="xterm")
@@ -135,8 +135,7 @@ def test_a_step_of_more_than_a_second_is_named(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_where_there_is_nothing_a_command_says_so(playbook: Playbook, command: list[str], word: str) -> None:
-    """A silent command leaves a person wondering whether it did anything."""
+def test_empty_answers_say_so(playbook: Playbook, command: list[str], word: str) -> None:
     playbook("db", "upgrade")
 
     result = playbook(*command)
@@ -148,7 +147,6 @@ def test_where_there_is_nothing_a_command_says_so(playbook: Playbook, command: l
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.nightly)])
 def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, columns: int) -> None:
-    """In Chinese as in English no line is longer than the terminal is wide, and what stands in columns lines up."""
     playbook("add", "use mypy")
     commands = [
         ("add", WIDE), ("edit", "oth-002", "--text", f"{WIDE} 一"), ("list",), ("show", "oth-002"), ("log",),
@@ -166,8 +164,8 @@ def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, colu
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_doctor")
-def test_a_sentence_is_folded_between_words(playbook: Playbook, folder: Path) -> None:
-    """What is said of a thing is never broken within a word, whichever stream it goes to; a path stays whole."""
+def test_sentences_are_folded_between_words(playbook: Playbook, folder: Path) -> None:
+    """A path stays whole."""
     playbook("add", LONG)
     commands = (("init",), ("install",), ("doctor",), ("undo",), ("list", "nothing like that"))
     seen = re.sub(r"\x1b\[\d+m", "", "\n".join(on_terminal(*command) for command in commands))
@@ -178,8 +176,7 @@ def test_a_sentence_is_folded_between_words(playbook: Playbook, folder: Path) ->
 
 
 @pytest.mark.slow
-def test_columns_that_do_not_fit_are_shown_by_line(lived: Playbook) -> None:
-    """On a narrow terminal a wide answer is a line a value, folded under its title; --line asks for that anywhere."""
+def test_wide_tables_are_shown_by_line(lived: Playbook) -> None:
     question = "SELECT * FROM history WHERE revision = 1"
 
     seen = on_terminal("sql", question)
@@ -189,3 +186,19 @@ def test_columns_that_do_not_fit_are_shown_by_line(lived: Playbook) -> None:
     assert re.search(r"^text {6,}run the narrowest pytest", seen, re.MULTILINE)
     assert re.search(r"^ +[a-z ]*commit, however small it is$", seen, re.MULTILINE)
     assert f"text        {LONG}\n" in lived("sql", "--line", question).out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lived")
+def test_in_a_session_a_list_is_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code keeps the output of `!playbook list` in a file, and shows it; a pipe gets lines with tabs."""
+    command = [sys.executable, "-m", "playbook_db", "list"]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with (tmp_path / "shown").open("w") as file:
+        subprocess.run(command, stdout=file, check=True)
+    piped = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    shown = (tmp_path / "shown").read_text()
+    assert "\t" not in shown
+    assert "name     +  -" in shown
+    assert piped.count("\t") >= 4

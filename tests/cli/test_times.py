@@ -21,7 +21,7 @@ COMMANDS = [
 
 @pytest.fixture
 def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playbook]:
-    """A playbook with a point, a session and a backup, in a zone whose offset is no whole hour."""
+    """A playbook with a session and a backup, in a zone with an odd offset."""
     monkeypatch.setenv("TZ", "XYZ-05:45")
     time.tzset()
     playbook("add", "use ruff")
@@ -37,8 +37,8 @@ def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playb
 
 @pytest.mark.nightly(after=3)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_time_on_the_screen_says_its_offset_and_can_be_given_back(lived: Playbook, command: list[str]) -> None:
-    """As it stands there, to `at` and to `log --since`; with --utc it is the same moment in UTC."""
+def test_times_have_an_offset_and_can_be_typed(lived: Playbook, command: list[str]) -> None:
+    """With `--utc` they are in UTC."""
     said = lived(*command)
     times = TIME.findall(said.out + said.err)
 
@@ -51,8 +51,7 @@ def test_a_time_on_the_screen_says_its_offset_and_can_be_given_back(lived: Playb
         assert "+00:00" in shown
 
 
-def test_a_time_in_a_table_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long what stands beside it: whoever copies it gets all of it."""
+def test_times_in_tables_are_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shown = "2026-03-01 14:30:05+05:45"
 

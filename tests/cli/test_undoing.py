@@ -14,8 +14,8 @@ from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 
-def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook) -> None:
-    """It says which one it was and what that did, and how to bring it back."""
+def test_undo_reverts_the_last_revision(playbook: Playbook) -> None:
+    """It says how to bring it back."""
     playbook("add", "use ruff")
     playbook("vote", "oth-001", "helpful")
 
@@ -31,8 +31,7 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
     assert playbook("show", "oth-001", "--json").json["helpful"] == 1
 
 
-def test_a_second_undo_says_what_it_redoes(playbook: Playbook) -> None:
-    """It names the revision whose changes are back, and its message doesn't nest."""
+def test_second_undo_is_a_redo(playbook: Playbook) -> None:
     playbook("add", "one")
     playbook("undo")
 
@@ -41,11 +40,22 @@ def test_a_second_undo_says_what_it_redoes(playbook: Playbook) -> None:
 
     assert redone.out.startswith("undid revision 2 (the undo of revision 1), the last one\n")
     assert "this redid revision 1, which revision 2 had undone" in redone.err
+    assert "further back" not in redone.err  # nothing is before
     assert again.out.startswith("undid revision 3 (the undo of revision 2), the last one\n")
 
 
-def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
-    """As JSON too: what was undone, the changes, and the revision that keeps them."""
+def test_undo_says_how_to_go_further_back(playbook: Playbook) -> None:
+    for text in ("one", "two", "three"):
+        playbook("add", text)
+
+    assert playbook("undo").err.endswith("`playbook undo 4` brings it back; to go further back: playbook undo 2\n")
+    assert playbook("undo").err.endswith("`playbook undo 5` brings it back; to go further back: playbook undo 2..3\n")
+    playbook("undo", "2..3")
+
+    assert playbook("list").out.splitlines() == ["oth-001\t0\t0\tOTHERS\tone"]
+
+
+def test_undo_takes_a_revision_or_a_range(playbook: Playbook) -> None:
     for text in ("one", "two", "three"):
         playbook("add", text)
 
@@ -62,8 +72,8 @@ def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
     assert playbook("list").out == ""
 
 
-def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> None:
-    """Exit code 1, nothing on stdout, nothing written; the two commands that it names work."""
+def test_collision_shows_both_sides(playbook: Playbook) -> None:
+    """Nothing is written; the commands that it names work."""
     playbook("add", "use ruff")
     playbook("edit", "oth-001", "--text", "use ruff always")
     playbook("edit", "oth-001", "--text", "never\x1b[2J mind")
@@ -82,8 +92,7 @@ def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> No
     ]
 
 
-def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None:
-    """And the undo then does what it showed."""
+def test_dry_run_writes_nothing(playbook: Playbook) -> None:
     playbook("add", "use ruff")
 
     rehearsed = playbook("undo", "--dry-run").out.splitlines()
@@ -91,8 +100,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
     assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
-def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playbook) -> None:
-    """That is no error, and JSON tells it too."""
+def test_empty_undo_makes_no_revision(playbook: Playbook) -> None:
     playbook("add", "use ruff")
     playbook("vote", "oth-001", "neutral")
 
@@ -105,8 +113,7 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     assert told["notes"] == ["nothing is left to undo in revision 2; to find another revision: playbook log"]
 
 
-def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
-    """By number or by time, and one undo brings all of it back."""
+def test_playbook_is_restored_by_number_or_time(playbook: Playbook) -> None:
     playbook("add", "one")
     before = playbook("list").out
     playbook("edit", "oth-001", "--text", "uno")
@@ -122,8 +129,7 @@ def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
     assert "there is nothing to undo after revision 5" in playbook("restore", "--at", "now").err
 
 
-def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
-    """Without --at only a retired one, as it left."""
+def test_point_is_restored_as_it_was(playbook: Playbook) -> None:
     playbook("add", "one")
     playbook("edit", "oth-001", "--text", "uno")
     playbook("retire", "oth-001")
@@ -132,14 +138,6 @@ def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
     again = playbook("restore", "oth-001", "--at", "1").out
     assert again == f"edit      oth-001 [OTHERS] one\nrevision 5 of {Path.cwd()}\n"
     assert playbook("restore", "oth-001", "--at", "1").out == "nothing changed\n"
-
-
-def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Playbook, folder: Path) -> None:
-    """It may quote a file's name."""
-    (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
-    playbook("apply", "a\x1b[2Jb")
-
-    assert playbook("undo").out.startswith("undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n")
 
 
 @pytest.mark.nightly(after=3)
@@ -156,10 +154,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     ],
     ids=str,
 )
-def test_a_mistake_is_explained_and_changes_nothing(
-    playbook: Playbook, arguments: tuple[str, ...], code: int, told: str
-) -> None:
-    """The message names what is wrong and what to do, on stderr; stdout stays empty."""
+def test_mistakes_change_nothing(playbook: Playbook, arguments: tuple[str, ...], code: int, told: str) -> None:
     playbook("add", "use ruff")
     before = playbook("export").out
 
@@ -170,18 +165,9 @@ def test_a_mistake_is_explained_and_changes_nothing(
     assert playbook("export").out == before
 
 
-def test_a_mirror_that_can_not_be_taken_in_is_told_of_once(playbook: Playbook, folder: Path) -> None:
-    """Though each command looks at it before and after."""
-    playbook("add", "use ruff")
-    playbook("mirror", "on")
-    (folder / ".claude" / "playbook.json").write_text('{"sections": {"OTHERS": [{"name": "oth-009"}]}}')
-
-    assert playbook("undo").err.count("Nothing was imported from it.") == 1
-
-
 @pytest.fixture
 def taught(playbook: Playbook, folder: Path) -> Playbook:
-    """A playbook that two sessions and a person changed in turn: revisions 1, 2 and 4 are session s-1's."""
+    """Revisions 1, 2 and 4 are session s-1's."""
     with open_store(settings.database_url()) as store:
         key = Project.in_folder(store, str(folder)).key
         for session, text in (("s-1", "one"), ("s-1", "two"), ("t-2", "three"), ("s-1", "four")):
@@ -192,8 +178,8 @@ def taught(playbook: Playbook, folder: Path) -> Playbook:
     return playbook
 
 
-def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
-    """What others did stays; neighbouring revisions become one, and each can be brought back."""
+def test_session_can_be_undone(taught: Playbook) -> None:
+    """What others did stays."""
     undone = taught("undo", "--session", "s")
 
     assert [line for line in undone.out.splitlines() if line.startswith("undid")] == [
@@ -208,8 +194,7 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
     assert taught("undo", "--session", "s-1", "--json").json[0]["undoes"] == {"first": 1, "last": 2}
 
 
-def test_a_sessions_undo_is_rehearsed_to_the_end(taught: Playbook) -> None:
-    """--dry-run shows what all of it would do, and keeps nothing."""
+def test_session_dry_run_writes_nothing(taught: Playbook) -> None:
     before = taught("export").out
 
     shown = taught("undo", "--session", "s-1", "--dry-run", "--json").json
@@ -219,8 +204,7 @@ def test_a_sessions_undo_is_rehearsed_to_the_end(taught: Playbook) -> None:
     assert taught("export").out == before
 
 
-def test_where_a_sessions_undo_collides_nothing_of_it_is_done(taught: Playbook, folder: Path) -> None:
-    """The command that decides is named with the session."""
+def test_colliding_session_undo_does_nothing(taught: Playbook, folder: Path) -> None:
     with open_store(settings.database_url()) as store, store.write(Project.in_folder(store, str(folder)).key) as book:
         book.draft.change(replace(book.draft["oth-003"], text="theirs"), kind="edit")
         book.commit("learn", "reworded", origin=RevisionOrigin("s-1"))
@@ -233,15 +217,3 @@ def test_where_a_sessions_undo_collides_nothing_of_it_is_done(taught: Playbook, 
     assert taught("export").out == before
     assert taught("undo", "--session=s-1", "--ours").code == 0
     assert [point["text"] for point in taught("list", "--json").json] == ["mine"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [(["--session", "nobody"], 1, "No revision came from"), (["3", "--session", "s-1"], 2, "not both")],
-)
-def test_an_undo_of_no_session_is_explained(taught: Playbook, arguments: list[str], code: int, told: str) -> None:
-    """Nothing is done."""
-    result = taught("undo", *arguments)
-
-    assert (result.code, result.out) == (code, "")
-    assert told in result.err

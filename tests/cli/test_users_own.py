@@ -7,8 +7,7 @@ import pytest
 from tests.cli.conftest import Playbook
 
 
-def test_user_means_the_users_own_playbook_in_place_of_the_projects(playbook: Playbook) -> None:
-    """Before the command's name or behind it."""
+def test_user_selects_the_personal_playbook(playbook: Playbook) -> None:
     playbook("add", "use uv here")
     playbook("--user", "add", "say it briefly", "--section", "pref")
     playbook("add", "English names", "--user")
@@ -21,8 +20,8 @@ def test_user_means_the_users_own_playbook_in_place_of_the_projects(playbook: Pl
     assert playbook("status", "--user", "--json").json["points"] == 2
 
 
-def test_a_command_acts_on_the_playbook_that_a_name_belongs_to(playbook: Playbook) -> None:
-    """A name of the user's own needs no --user; names of both at once are refused."""
+def test_personal_names_need_no_option(playbook: Playbook) -> None:
+    """Names of both playbooks at once are refused."""
     playbook("add", "use uv here")
     playbook("--user", "add", "say it briefly")
 
@@ -39,8 +38,7 @@ def test_a_command_acts_on_the_playbook_that_a_name_belongs_to(playbook: Playboo
     assert playbook("show", "oth-001", "--json").json["helpful"] == 0
 
 
-def test_user_goes_without_a_project(playbook: Playbook, tmp_path: Path) -> None:
-    """Which of the two is meant can't be told."""
+def test_user_excludes_project(playbook: Playbook, tmp_path: Path) -> None:
     refused = playbook("--user", "list", "--project", str(tmp_path))
 
     assert refused.code == 2
@@ -54,8 +52,7 @@ def test_user_goes_without_a_project(playbook: Playbook, tmp_path: Path) -> None
         *(["doctor"], ["jobs"], ["jobs", "drop", "1"], ["bootstrap"], ["config"], ["db", "path"], ["backup"]),
     ],
 )
-def test_what_is_about_a_project_or_the_database_goes_without_user(playbook: Playbook, arguments: list[str]) -> None:
-    """Said before the command or behind it, nothing is done."""
+def test_project_commands_refuse_user(playbook: Playbook, arguments: list[str]) -> None:
     for refused in (playbook("--user", *arguments), playbook(*arguments, "--user")):
         assert refused.code == 2
         assert "--user" in refused.err
@@ -63,34 +60,7 @@ def test_what_is_about_a_project_or_the_database_goes_without_user(playbook: Pla
     assert playbook("list", "--user", "--json").json == []
 
 
-def test_every_command_on_one_playbook_has_user(playbook: Playbook) -> None:
-    """What changes it, what looks at it, what takes back; what is shown names it, not a key."""
-    playbook("add", "use uv here")
-    added = playbook("--user", "add", "say it briefly")
-    playbook("--user", "add", "say it in brief")
-
-    assert added.out.endswith("revision 1 of your personal playbook\n")
-    assert "your personal playbook" in playbook("status", "--user").out
-    assert playbook("search", "briefly", "--user", "--json").json[0]["name"] == "uoth-001"
-    assert playbook("why", "uoth-001", "--json").code == 0
-    assert playbook("stats", "--user", "--json").json["points"]["live"] == 2
-    sql = "SELECT name FROM live_key_points WHERE playbook = :project"
-    assert [row["name"] for row in playbook("sql", sql, "--user", "--json").json] == ["uoth-001", "uoth-002"]
-    assert playbook("dedup", "--user", "--json").code == 0
-    assert playbook("dedup", "--merge", "uoth-001", "uoth-002").code == 0
-    assert playbook("undo", "--user").code == 0
-    assert playbook("diff", "2", "--user", "--json").code == 0
-    assert playbook("review", "--user", "--json").json == []
-    assert playbook("pin", "uoth-001").code == 0
-    assert playbook("forget", "uoth-002", "--yes").code == 0
-    batch = '[{"type": "ADD", "text": "English names"}]'
-    assert playbook("apply", "-", "--user", stdin=batch).code == 0
-    assert [each["name"] for each in playbook("list", "--user", "--json").json] == ["uoth-001", "uoth-003"]
-    assert [each["name"] for each in playbook("list", "--json").json] == ["oth-001"]
-
-
-def test_render_prints_what_a_session_is_told_of_both(playbook: Playbook) -> None:
-    """The project's first; with --user the user's own alone, as a project without a playbook is told them."""
+def test_render_shows_both_playbooks(playbook: Playbook) -> None:
     playbook("add", "use uv here")
     alone = playbook("render").out
     playbook("--user", "add", "say it briefly")
@@ -106,8 +76,7 @@ def test_render_prints_what_a_session_is_told_of_both(playbook: Playbook) -> Non
     assert playbook("render").out == own
 
 
-def test_status_tells_how_many_of_ones_own_there_are(playbook: Playbook) -> None:
-    """In a project that has no playbook, too."""
+def test_status_counts_personal_points(playbook: Playbook) -> None:
     assert "your own" not in playbook("status").out
     playbook("--user", "add", "say it briefly")
 

@@ -1,5 +1,5 @@
 """Which project a folder belongs to: hooks, commands, the MCP server and bootstrap agree. docs/which-project.md has the
-same table."""
+rules."""
 
 import io
 import json
@@ -32,11 +32,6 @@ def _made(*folders: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _repository(base: Path) -> tuple[Path, Path]:
-    _made(base / "repo" / ".git")
-    return base / "repo", base / "repo"
-
-
 def _subfolder(base: Path) -> tuple[Path, Path]:
     _made(base / "repo" / ".git", base / "repo" / "src" / "api")
     return base / "repo" / "src" / "api", base / "repo"
@@ -55,43 +50,10 @@ def _initialized_subfolder(base: Path) -> tuple[Path, Path]:
     return base / "repo" / "api" / "src", base / "repo" / "api"
 
 
-def _worktree_inside(base: Path) -> tuple[Path, Path]:
-    _made(base / "repo" / ".claude" / "worktrees")
-    return a_worktree(base / "repo", base / "repo" / ".claude" / "worktrees" / "fix"), base / "repo"
-
-
 def _worktree_outside(base: Path) -> tuple[Path, Path]:
     _made(linked := a_worktree(base / "repo", base / "repo-fix"))
     _made(linked / "src")
     return linked / "src", base / "repo"
-
-
-def _bare_layout(base: Path) -> tuple[Path, Path]:
-    entry, linked = base / "app" / ".bare" / "worktrees" / "main", base / "app" / "main"
-    _made(entry, linked / "src")
-    (base / "app" / ".bare" / "HEAD").write_text("ref: refs/heads/main\n")
-    (entry / "commondir").write_text("../..\n")
-    (entry / "gitdir").write_text(f"{linked}/.git\n")
-    (linked / ".git").write_text(f"gitdir: {entry}\n")
-    return linked / "src", base / "app"
-
-
-def _submodule(base: Path) -> tuple[Path, Path]:
-    _made(base / "outer" / ".git" / "modules" / "inner", base / "outer" / "inner" / "src")
-    (base / "outer" / "inner" / ".git").write_text("gitdir: ../.git/modules/inner\n")
-    return base / "outer" / "inner" / "src", base / "outer" / "inner"
-
-
-def _container(base: Path) -> tuple[Path, Path]:
-    """A mount, whose repository is owned by somebody else and has no commits yet."""
-    _made(base / "workspace" / ".git")
-    (base / "workspace" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    return base / "workspace", base / "workspace"
-
-
-def _no_git(base: Path) -> tuple[Path, Path]:
-    _made(base / "notes")
-    return base / "notes", base / "notes"
 
 
 def _below_a_known_folder(base: Path) -> tuple[Path, Path]:
@@ -99,13 +61,8 @@ def _below_a_known_folder(base: Path) -> tuple[Path, Path]:
     return base / "notes" / "2026" / "may", base / "notes"
 
 
-def _home(base: Path) -> tuple[Path, Path]:
-    _made(settings_home := Path(settings.home()), settings_home / ".git")
-    return settings_home, settings_home
-
-
 def _below_home(base: Path) -> tuple[Path, Path]:
-    """The home folder may be a repository, and known: nothing below belongs to it."""
+    """The home folder may be a repository with a playbook; nothing below belongs to it."""
     _made(Path(settings.home()) / ".git", below := Path(settings.home()) / "scripts")
     return below, below
 
@@ -116,22 +73,20 @@ def _temporary(base: Path) -> tuple[Path, Path]:
 
 
 def _name_of_two_bytes(base: Path) -> tuple[Path, Path]:
-    """Paths that look alike in the client's folder: over 200 characters, an emoji, and a sibling with another sign."""
+    """A path that another one looks like in the client's folder names."""
     repo = base / f"my_app {'é' * 50} {'x' * 120} 🙂"
     _made(repo / ".git", base / repo.name.replace("_", "-") / ".git")
     return repo, repo
 
 
 LAYOUTS = [
-    _repository, _subfolder, _initialized_subfolder, _mirrored_subfolder, _worktree_inside, _worktree_outside,
-    _bare_layout, _submodule, _container, _no_git, _below_a_known_folder, _home, _below_home,
+    _subfolder, _initialized_subfolder, _mirrored_subfolder, _worktree_outside, _below_a_known_folder, _below_home,
     _temporary, _name_of_two_bytes,
 ]  # fmt: skip
 
 
 @pytest.fixture
 def client(folder: Path, home: Path) -> Client:
-    """The client, with an empty database."""
     return running.a_client(folder, home, is_patient=True)
 
 
@@ -146,7 +101,7 @@ def _kept_transcript(home: Path, name: str, cwd: Path, session: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-def test_all_ways_to_a_folder_mean_the_same_project(
+def test_all_interfaces_agree_on_the_project(
     playbook: Playbook,
     client: Client,
     home: Path,
@@ -154,7 +109,6 @@ def test_all_ways_to_a_folder_mean_the_same_project(
     monkeypatch: pytest.MonkeyPatch,
     layout: Layout,
 ) -> None:
-    """A session's start and end, a command, the MCP server and bootstrap, all from the same folder."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     began, belongs_to = layout(tmp_path / "base")
     with open_store(settings.database_url()) as store:
@@ -162,7 +116,7 @@ def test_all_ways_to_a_folder_mean_the_same_project(
         for other in (tmp_path / "temporary", home, tmp_path / "base"):
             if other != belongs_to:
                 other.mkdir(exist_ok=True, parents=True)
-                if layout not in (_no_git, _below_a_known_folder):
+                if layout is not _below_a_known_folder:
                     edit.add(Project.in_folder(store, str(other)), f"a point of {other.name}")
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(began))
     kept = [_kept_transcript(home, "any-name", began, "s-1"), _kept_transcript(home, "any-name", tmp_path, "s-2")]
@@ -188,10 +142,8 @@ def test_all_ways_to_a_folder_mean_the_same_project(
 
 
 @pytest.mark.parametrize("value", [None, "", "~"])
-def test_without_a_home_nothing_is_written(
-    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, value: str | None
-) -> None:
-    """Not into a folder named `~` either. Claude Code's own variable is enough."""
+def test_missing_home_is_an_error(playbook: Playbook, monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    """Claude Code's own variable is enough."""
     if value is None:
         monkeypatch.delenv("HOME")
     else:
@@ -208,8 +160,7 @@ def test_without_a_home_nothing_is_written(
 
 
 @pytest.mark.slow
-def test_a_path_is_utf_8_whatever_the_locale(playbook: Playbook, tmp_path: Path) -> None:
-    """A folder has one playbook, and an argument arrives as it was typed."""
+def test_paths_are_utf_8_in_any_locale(playbook: Playbook, tmp_path: Path) -> None:
     place = tmp_path / "Größe"
     place.mkdir()
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -222,14 +173,13 @@ def test_a_path_is_utf_8_whatever_the_locale(playbook: Playbook, tmp_path: Path)
 
 @pytest.fixture
 def nowhere(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home folder, where a server was started."""
+    """The home folder as the current one."""
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.chdir(home)
     return home
 
 
-def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: Path) -> None:
-    """It answers as the commands do, and names the option."""
+def test_stray_server_creates_no_playbook(playbook: Playbook, nowhere: Path) -> None:
     served = tools.PlaybookTools(settings.database_url(), str(nowhere), "mcp-1")
 
     with (
@@ -240,10 +190,9 @@ def test_a_server_in_no_project_makes_no_playbook(playbook: Playbook, nowhere: P
     assert playbook("project", "list", "--json").json == []
 
 
-def test_a_server_in_no_project_uses_the_client_s_roots(
+def test_stray_server_uses_the_clients_roots(
     playbook: Playbook, nowhere: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is asked before they are known waits."""
     assert playbook("--project", str(folder), "add", "use uv").code == 0
     written = io.StringIO()
     version = {"protocolVersion": "2025-06-18", "clientInfo": {"name": "x", "version": "1"}}
@@ -264,8 +213,7 @@ def test_a_server_in_no_project_uses_the_client_s_roots(
 
 
 @pytest.mark.slow
-def test_a_removed_playbook_is_backed_up_first(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
-    """Only with consent; the folder may be gone."""
+def test_removed_playbook_is_backed_up_first(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     playbook("add", "use uv")
@@ -282,10 +230,9 @@ def test_a_removed_playbook_is_backed_up_first(playbook: Playbook, folder: Path,
     assert playbook("db", "check").code == 0
 
 
-def test_init_makes_a_project_of_a_subfolder(
+def test_init_creates_a_project_in_a_subfolder(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the folder where you are, or that you name; its own subfolders belong to it."""
     (tmp_path / "repo" / ".git").mkdir(parents=True)
     (tmp_path / "repo" / "api" / "src").mkdir(parents=True)
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")

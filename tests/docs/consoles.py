@@ -40,14 +40,12 @@ class Example:
 
 
 def examples(text: str) -> list[Example]:
-    """The commands in the consoles of the page *text*, in their order."""
     parts = (part for console in _CONSOLE.findall(text) for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:])
     return [Example(command, printed) for command, _, printed in (part.partition("\n") for part in parts)]
 
 
 def typed(text: str) -> list[Example]:
-    """What a reader of the page *text* types of our command, in its order: the commands in consoles, and those in
-    blocks for a shell, with whatever they print."""
+    """The commands of the page *text* that a reader types, in consoles and in blocks for a shell."""
     blocks = re.findall(r"^```(?:console|sh)\n.*?^```$", text, re.MULTILINE | re.DOTALL)
     return [step for block in blocks for step in examples(block + "\n") or _in_shell(block)]
 
@@ -57,7 +55,7 @@ def _in_shell(block: str) -> list[Example]:
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """Each `playbook ...` that the page *text* tells its readers to type."""
+    """Each `playbook ...` on the page *text*."""
     yield from (example.command for example in examples(text) if _is_ours(example.command))
     for block in _SHELL.findall(text):
         yield from (part.strip() for line in block.splitlines() for part in line.split("&&") if _is_ours(part))
@@ -69,7 +67,7 @@ def _is_ours(part: str) -> bool:
 
 
 def fault(command: str) -> str | None:
-    """What of the *command* there isn't: a sub-command, or an option of the one that is named."""
+    """The unknown sub-command or option of *command*."""
     group: click.Command = cli
     typed = shlex.split(command.replace("...", ""), comments=True)[1:]
     words = iter(takewhile(lambda word: word not in _ENDS, typed))
@@ -92,20 +90,20 @@ def fault(command: str) -> str | None:
 
 
 def same(printed: str, expected: str) -> bool:
-    """Whether *printed* is what the page says, but for what changes with time and place."""
+    """Whether *printed* equals the page, apart from times, sizes and folders."""
     pattern = "(?:.*\n)*?".join(map(re.escape, re.split(r"^\.\.\.\n", steady(expected), flags=re.MULTILINE)))
     return re.fullmatch(pattern, steady(printed)) is not None
 
 
 def steady(text: str) -> str:
-    """*text* without what changes with time: times, sizes, the width of a column that they stand in."""
+    """*text* without times, sizes and the width of their column."""
     for pattern, instead in _CHANGING.items():
         text = re.sub(pattern, instead, text)
     return text
 
 
 def type_into(folder: Path, command: str, run: Callable[[list[str]], str]) -> str:
-    """What is printed when *command* is typed in *folder*; *run* runs our own command."""
+    """Type *command* in *folder*; *run* runs our own command."""
     words = shlex.split(command)
     match words:
         case ["playbook", *arguments]:

@@ -139,8 +139,7 @@ class _Clock(datetime):
 
 
 def live_two_weeks(project: Project, start: datetime = START) -> Iterator[RevisionResult]:
-    """What happens to a playbook: an import, sessions that teach or don't, votes, a batch, pruning, a change of mind
-    and one taken back, something that should never have been written down. Each revision as it is made."""
+    """Change the playbook for two weeks; each revision as it is made."""
     realistic = playbook_file.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
     batch = json.loads((EXAMPLES / "operations.json").read_text(encoding="utf-8"))["operations"]
 
@@ -175,7 +174,6 @@ def live_two_weeks(project: Project, start: datetime = START) -> Iterator[Revisi
 
 
 def _propose(project: Project) -> None:
-    """What two sessions read on pages; one of both was rejected."""
     read = Evidence("cancel with DELETE", "WebFetch https://hafen.example/api", "outside")
     cancel = {"type": "ADD", "section": "PROJECT CONTEXT", "text": "Cancel a booking with DELETE /bookings/ID."}
     by_tide = {"type": "UPDATE", "target_id": "ctx-007", "text": "Ask tides.example for the tide times."}
@@ -187,7 +185,7 @@ def _propose(project: Project) -> None:
 
 
 def learn(project: Project, session: Session, start: datetime) -> RevisionResult:
-    """What *session* was shown, and what it taught, as one revision: votes first, then the curator's batch."""
+    """Show and learn from *session* as one revision: votes first, then the curator's batch."""
     now = start + timedelta(days=session.day)
     show(project, session, now - timedelta(hours=1))
 
@@ -202,7 +200,6 @@ def learn(project: Project, session: Session, start: datetime) -> RevisionResult
 
 
 def _keep_reflection(book: PlaybookRepository, session: Session, revision: int | None) -> None:
-    """What the reflector and the curator said of *session*, what that took, and what the session had cited."""
     calls = [_call(kind, session.tokens // part) for kind, part in (("reflect", 1), ("curate", 2))]
     for call in calls:
         book.add_call(call, session_id=session.id)
@@ -227,7 +224,7 @@ def _call(kind: str, tokens: int) -> Call:
 
 
 def show(project: Project, session: Session, now: datetime) -> None:
-    """Keep that *session* was shown every live point, each time it was."""
+    """Record that *session* was shown each live point."""
     with project.store.transaction() as connection:
         past = PlaybookRepository(connection, project.key)
         live = connection.execute(

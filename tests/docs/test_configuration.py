@@ -16,19 +16,16 @@ NAMED = set(re.findall(r"`([^`=]+)(?:=\w+)?`", PAGE))
 VARIABLE = r"(?:PLAYBOOK|AGENTIC|CLAUDE|ANTHROPIC)_[A-Z_]*[A-Z]"
 
 
-def test_each_variable_of_the_code_stands_on_the_page() -> None:
-    """Whether it is read, set for another program or kept from one: as a string of Python's, or in a shell script."""
+def test_each_variable_is_documented() -> None:
     assert "PLAYBOOK_DB_URL" in _variables()
     assert not _variables() - NAMED
 
 
-def test_each_variable_on_the_page_is_one_of_the_code() -> None:
-    """What is gone from the code goes from the page."""
+def test_each_documented_variable_exists() -> None:
     assert not {name for name in NAMED if re.fullmatch(VARIABLE, name)} - _variables()
 
 
-def test_settings_and_defaults_are_those_of_the_code() -> None:
-    """The switches in Claude Code's settings, and the defaults that are constants."""
+def test_settings_and_defaults_are_documented() -> None:
     defaults = (
         *(anthropic_api.DEFAULT_MODEL, anthropic_api.DEFAULT_URL, f"{anthropic_api.TIMEOUT_S:g}"),
         *(claude_cli.DEFAULT_MODEL, str(dict_api.DEFAULT_THRESHOLD)),

@@ -10,23 +10,22 @@ from tests.docs.consoles import ROOT
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_the_recorded_terminal_shows_what_the_commands_print() -> None:
-    """Typed again in a home of their own, they give the words that stand in the picture. Else: make pictures."""
+def test_terminal_picture_shows_the_output() -> None:
+    """If it doesn't, run `make pictures`."""
     with pictures.short_folder() as root, pictures.hafen(root / "terminal") as (folder, env):
         shown = pictures.as_svg(pictures.recorded(folder, env), "hafen")
 
     assert pictures.text_of(pictures.TERMINAL.read_text(encoding="utf-8")) == pictures.text_of(shown)
 
 
-def test_the_recorded_terminal_fetches_nothing() -> None:
-    """No font, style or script from another place."""
+def test_terminal_picture_fetches_nothing() -> None:
     drawn = pictures.TERMINAL.read_text(encoding="utf-8")
 
     assert not re.search(r"@import|@font-face|url\((?!#)|href=|<script|<image", drawn)
 
 
-def test_the_readme_shows_pictures_that_are_there() -> None:
-    """Each with words for who can't see it; and each picture is shown somewhere."""
+def test_pictures_exist_and_are_used() -> None:
+    """Each has a text for people who can't see it."""
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     shown = {

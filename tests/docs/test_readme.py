@@ -1,7 +1,6 @@
 """README.md and ARCHITECTURE.md: short, and true of the code."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,11 @@ CODE_LINK = re.compile(r"\[`([\w.]+)`\]\(([^)#]*\.py)\)")
 
 
 @pytest.mark.parametrize(("name", "most"), [("README.md", 900), ("ARCHITECTURE.md", 1200)])
-def test_the_two_pages_for_newcomers_stay_short(name: str, most: int) -> None:
-    """In words. What is longer belongs into docs/."""
+def test_pages_for_newcomers_stay_short(name: str, most: int) -> None:
     assert len((ROOT / name).read_text(encoding="utf-8").split()) <= most
 
 
-def test_two_commands_set_everything_up() -> None:
-    """`make demo` and `make test`: near the top, and again for developers. Each is a target of the Makefile."""
+def test_readme_starts_with_demo_and_test() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     top, development = page.partition("\n## ")[0], page.partition("\n## Development\n")[2]
 
@@ -35,8 +32,7 @@ def test_two_commands_set_everything_up() -> None:
     assert examples(page)[0].command != "playbook init"
 
 
-def test_the_first_command_of_make_demo_says_what_it_does() -> None:
-    """Before anything is installed; and it installs what the package needs, without an extra."""
+def test_make_demo_says_what_it_installs() -> None:
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\n$(RUNS): ")[2].partition("\n\n")[0]
     check, first, *_, install, _ = recipe.splitlines()[1:]
 
@@ -47,7 +43,6 @@ def test_the_first_command_of_make_demo_says_what_it_does() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_definitions(page: Path) -> None:
-    """A link that names a function or a class leads to the file that defines it, or to the module of that name."""
     links = CODE_LINK.findall(page.read_text(encoding="utf-8"))
 
     assert [(name, file) for name, file in links if not _defines(page.parent / file, name.split(".")[-1])] == []
@@ -61,7 +56,6 @@ def _defines(file: Path, name: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page: Path) -> None:
-    """A link to a file of the repository leads to one, and to a heading that is there where it names one."""
     links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
     files = [((page.parent / link) if link else page, heading) for link, heading in links]
 
@@ -69,8 +63,8 @@ def test_links_lead_to_files(page: Path) -> None:
     assert {f"{file}#{heading}" for file, heading in files if heading and heading not in _headings(file)} == set()
 
 
-def test_no_advice_names_a_package_that_no_index_has() -> None:
-    """Before the first release that name would be anybody's on an index."""
+def test_nothing_says_to_install_from_an_index() -> None:
+    """Before the first release, anybody could take that name."""
     texts = [
         *PACKAGE.rglob("*.py"),
         *ROOT.glob("*.md"),
@@ -83,27 +77,23 @@ def test_no_advice_names_a_package_that_no_index_has() -> None:
     assert "not on PyPI yet" in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
-def test_dollars_follow_from_the_list_of_prices() -> None:
-    """For a session and a day at most, in README and docs/cost.md; computed as `bootstrap` computes its estimate."""
+def test_dollars_follow_from_the_prices() -> None:
+    """They are for a session and for a day at most."""
     session = choose.TOKENS_A_PART + 10 * choose.TOKENS_A_PROMPT + 100 * choose.TOKENS_A_CALL
     tokens = session + 4 * 40 * 150 // CHARACTERS_A_TOKEN
-    pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/cost.md", "docs/faq.md")}
+    pages = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("README.md", "docs/cost-and-privacy.md", "docs/trouble.md")
+    }
 
     for amount in (tokens, settings.DAILY_TOKENS):
         output = int(amount * choose._OUTPUT_SHARE)
         dollars = prices.cost_usd(anthropic_api.DEFAULT_MODEL, input_tokens=amount, output_tokens=output)
-        assert f"{amount:,}" in pages["docs/cost.md"]
+        assert f"{amount:,}" in pages["docs/cost-and-privacy.md"]
         assert [name for name, text in pages.items() if f"${dollars:.2f}" not in text] == []
 
 
-def test_the_list_of_modules_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
-    page = runpy.run_path(str(ROOT / "docs" / "make_modules.py"))["page"]()
-
-    assert (ROOT / "docs" / "internals" / "modules.md").read_text(encoding="utf-8") == page
-
-
-def test_the_list_of_decisions_names_each() -> None:
+def test_index_names_each_decision() -> None:
     folder = ROOT / "docs" / "decisions"
     named = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text(encoding="utf-8"))
 
@@ -111,6 +101,5 @@ def test_the_list_of_decisions_names_each() -> None:
 
 
 def _headings(page: Path) -> set[str]:
-    """What GitHub calls the headings of a *page* in links."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}

@@ -38,23 +38,18 @@ SOURCES = {
         "void Foo::barbaz(int x) {\n  call_it(x);\n",
         "frob_widget ring_buffer barbaz",
     ),
-    "C#": ("public async Task<int> CountRows(int x)\n    {\npublic record PriceRow(int A);\n", "CountRows PriceRow"),
-    "Kotlin": ("suspend fun String.toSlug(): String {\nenum class ColorKind {\n", "toSlug ColorKind"),
-    "PHP": ("public function applyDiscount($x)\n{\n", "applyDiscount"),
     "Ruby": ("  def self.import_rows\n  module Billing::Invoices\n", "import_rows Billing"),
     "prose": ("The class of this function returns what we type.\nA struct {\n{\n(\n", ""),
 }
 
 
 @pytest.mark.parametrize("language", SOURCES)
-def test_what_a_file_defines(language: str) -> None:
-    """Functions, classes, types and methods, but no calls and no statements."""
+def test_definitions_of_a_file_are_found(language: str) -> None:
     source, expected = SOURCES[language]
     assert defined(source, lambda: False) == expected.split()
 
 
-def test_a_file_of_many_names_is_read_as_far_as_its_limits_allow() -> None:
-    """By number and by time."""
+def test_number_and_time_limit_definitions() -> None:
     source = "".join(f"def name_{number}(): ...\n" for number in range(1000))
     assert len(defined(source, lambda: False)) == MOST_NAMES
     assert defined("\n" * 255 + source, lambda: True) == []
@@ -69,13 +64,11 @@ def test_a_file_of_many_names_is_read_as_far_as_its_limits_allow() -> None:
         ("Nothing here. It is 42.", set()),
     ],
 )
-def test_what_a_text_writes_as_code(text: str, expected: set[str]) -> None:
-    """Whole backticks, `_`, inner capitals, a class before a dot, or a parenthesis."""
+def test_names_written_as_code_are_found(text: str, expected: set[str]) -> None:
     assert written(text) == expected
 
 
-def test_a_common_word_counts_only_as_a_call() -> None:
-    """Any other name counts as it is, with its capitals."""
+def test_common_word_counts_only_as_a_call() -> None:
     assert has(written("`gearbox`"), "gearbox")
     assert not has(written("`gearbox`"), "Gearbox")
     assert not has(written("`rsync --gearbox`"), "gearbox")
@@ -85,8 +78,8 @@ def test_a_common_word_counts_only_as_a_call() -> None:
     assert has(written("`Gearbox::update()`"), "Gearbox")
 
 
-def test_a_shared_name_is_in_the_question_and_in_a_text() -> None:
-    """As code in both, and of five letters at least."""
+def test_shared_name_is_in_question_and_text() -> None:
+    """It has five letters or more."""
     texts = ["`parse_header` and `gearbox` and `x`", "send_header, `Gearbox.run`"]
     assert shared("parse_header, `x`, gearbox", texts) == ["parse_header"]
     assert shared("send_header `gearbox`", texts) == ["gearbox", "send_header"]
@@ -98,29 +91,23 @@ def test_a_shared_name_is_in_the_question_and_in_a_text() -> None:
     ("text", "end", "expected"),
     [
         ("src/api/users.py: bytes", "api/users.py", True),
-        ("see ./api/users.py.", "api/users.py", True),
-        ("(`users.py`)", "users.py", True),
         ("my_api/users.py", "api/users.py", False),
         ("other/api/users.py", "api/users.py", False),
-        ("other/users.py", "users.py", False),
         ("api/users.pyi", "api/users.py", False),
         ("users.py.bak, users.py/x, then users.py", "users.py", True),
     ],
 )
-def test_a_text_names_a_file_by_an_end_of_its_path(text: str, end: str, expected: bool) -> None:
-    """No other file whose path or name is longer."""
+def test_end_of_a_path_names_a_file(text: str, end: str, expected: bool) -> None:
     assert has_path(text, end, "src/api/users.py") is expected
 
 
-def test_a_file_name_that_is_a_plain_word_must_be_code() -> None:
-    """Such as `build`; Makefile has a capital."""
+def test_file_named_like_a_word_must_be_code() -> None:
     assert [has_path(text, "build", "build") for text in ("the build", "run `build`")] == [False, True]
     assert has_path("the Makefile", "Makefile", "Makefile")
 
 
 @given(st.text(max_size=300), st.text(max_size=20))
-def test_no_text_makes_them_fail(text: str, path: str) -> None:
-    """Whatever stands in a file, a point or a path."""
+def test_no_text_fails(text: str, path: str) -> None:
     assert all(name in text for name in defined(text, lambda: False))
     assert isinstance(written(text), set)
     assert isinstance(has_path(text, path, path), bool)

@@ -16,8 +16,7 @@ from playbook_db.domain.trust.corrections import is_correction
         "así no", "não, use o outro", "нет, другой файл", "это не то", "不对，用另一个", "違います", "틀렸어",
     ],
 )  # fmt: skip
-def test_a_turn_that_puts_the_assistant_right_is_a_correction(text: str) -> None:
-    """By how it begins, in several languages."""
+def test_corrections_are_recognized(text: str) -> None:
     assert is_correction(text)
 
 
@@ -31,6 +30,5 @@ def test_a_turn_that_puts_the_assistant_right_is_a_correction(text: str) -> None
         "neem de tests mee", "noch ein Test", "stopping is fine", "你好", "mal sehen, was geht", "halting problem",
     ],
 )  # fmt: skip
-def test_a_turn_that_only_looks_like_one_is_none(text: str) -> None:
-    """Rather one too few: what begins with the same letters, or with the same word and goes on another way."""
+def test_other_messages_are_no_corrections(text: str) -> None:
     assert not is_correction(text)

@@ -23,22 +23,19 @@ numbered_points = key_point_lists(of=st.integers(0, 20).map(str), votes=st.integ
 
 
 def nearness(one: KeyPoint, other: KeyPoint) -> float:
-    """1 for texts that are the same number, 0 for numbers 10 or more apart."""
+    """1 if both texts are the same number, 0 for numbers 10 or more apart."""
     return max(0.0, 1 - abs(int(one.text) - int(other.text)) / 10)
 
 
 def votes_of(playbook: Playbook) -> tuple[int, int]:
-    """All helpful and all harmful votes."""
     return sum(point.helpful for point in playbook.points), sum(point.harmful for point in playbook.points)
 
 
 def _fold_equal(draft: Draft) -> tuple[KeyPoint, ...]:
-    """Fold points whose texts are the same for people."""
     return fold_similar(draft, lambda one, other: normalised(one.text) == normalised(other.text), threshold=1.0)
 
 
-def test_equal_texts_are_folded_into_the_first_in_canonical_order() -> None:
-    """It keeps its name, text and section; the counters are summed; the other retires with the reason."""
+def test_equal_texts_become_the_first_point() -> None:
     draft = a_draft(
         a_key_point("oth-001", "use ruff", section="OTHERS", helpful=1, harmful=2),
         a_key_point("pat-001", "Use  Ruff.", helpful=3, harmful=1),
@@ -58,26 +55,15 @@ def test_equal_texts_are_folded_into_the_first_in_canonical_order() -> None:
     )  # fmt: skip
 
 
-def test_near_texts_are_not_folded_without_being_asked_for() -> None:
-    """What is merely near may be the opposite: no similarity merges by itself."""
+def test_near_texts_stay_apart() -> None:
     draft = a_draft(a_key_point("pat-001", "use X, not Y"), a_key_point("pat-002", "use Y, not X"))
 
     assert _fold_equal(draft) == ()
     assert draft.changes == []
 
 
-def test_duplicate_without_votes_leaves_its_survivor_untouched() -> None:
-    """There is nothing to take over, so nothing of the survivor changes."""
-    draft = a_draft(a_key_point("pat-001", helpful=2), a_key_point("pat-002"))
-
-    _fold_equal(draft)
-
-    assert [(change.kind, change.point.name) for change in draft.changes] == [("retire", "pat-002")]
-
-
 @given(playbooks_of_few_texts())
-def test_after_folding_no_two_texts_are_equal_and_no_vote_is_lost(playbook: Playbook) -> None:
-    """The first of each text survives as it was but for its counters; folding again does nothing."""
+def test_folding_leaves_no_equal_texts_and_all_votes(playbook: Playbook) -> None:
     draft = Draft(playbook)
     firsts = {normalised(point.text): point.name for point in reversed(playbook.points)}
 
@@ -91,29 +77,22 @@ def test_after_folding_no_two_texts_are_equal_and_no_vote_is_lost(playbook: Play
     assert _fold_equal(Draft(after)) == ()
 
 
-def test_similar_points_are_folded_into_the_first() -> None:
-    """At the threshold counts as similar; the votes go to the survivor."""
+def test_similar_points_become_the_first() -> None:
     draft = a_draft(a_key_point("pat-001", "0", helpful=1), a_key_point("pat-002", "2", helpful=2, harmful=1))
 
+    assert fold_similar(draft, nearness, threshold=0.81) == ()
     folded = fold_similar(draft, nearness, threshold=0.8)
 
     assert [point.name for point in folded] == ["pat-002"]
     assert [(p.name, p.text, p.helpful, p.harmful) for p in draft.points()] == [("pat-001", "0", 3, 1)]
 
 
-def test_point_just_below_the_threshold_stays() -> None:
-    """The threshold is a bound, not a suggestion."""
-    draft = a_draft(a_key_point("pat-001", "0"), a_key_point("pat-002", "2"))
-
-    assert fold_similar(draft, nearness, threshold=0.81) == ()
-
-
 @pytest.mark.parametrize(
     ("chain", "left"),
     [(["0", "1", "2", "3", "4", "5", "6"], ["0", "2", "4", "6"]), (["0", "1", "5", "2", "3"], ["0", "5", "2"])],
 )
-def test_chain_of_neighbours_does_not_collapse_into_one(chain: list[str], left: list[str]) -> None:
-    """Each is like the next, the ends are nothing alike: what is folded must be like its survivor."""
+def test_chain_of_neighbors_is_not_one_point(chain: list[str], left: list[str]) -> None:
+    """A folded point is similar to the point that stays."""
     draft = a_draft(*(a_key_point(f"pat-{number:03d}", text) for number, text in enumerate(chain, 1)))
 
     fold_similar(draft, nearness, threshold=0.9)
@@ -121,9 +100,11 @@ def test_chain_of_neighbours_does_not_collapse_into_one(chain: list[str], left: 
     assert [point.text for point in draft.points()] == left
 
 
-@pytest.mark.parametrize(("threshold", "left"), [(7.0, ["0", "1", "20"]), (1.0, ["0", "1", "20"]), (-3.0, ["0"])])
-def test_threshold_is_clamped_to_0_and_1(threshold: float, left: list[str]) -> None:
-    """Above 1 means equal, below 0 means that anything not opposite is similar."""
+@pytest.mark.parametrize(
+    ("threshold", "left"),
+    [(7.0, ["0", "1", "20"]), (1.0, ["0", "1", "20"]), (-3.0, ["0"]), (float("nan"), ["0", "20"])],
+)
+def test_threshold_is_between_0_and_1(threshold: float, left: list[str]) -> None:
     draft = a_draft(*(a_key_point(f"pat-{n:03d}", text) for n, text in enumerate(["0", "0", "1", "20"], 1)))
 
     fold_similar(draft, nearness, threshold=threshold)
@@ -131,21 +112,12 @@ def test_threshold_is_clamped_to_0_and_1(threshold: float, left: list[str]) -> N
     assert [point.text for point in draft.points()] == left
 
 
-def test_opposite_points_stay_apart_at_the_lowest_threshold() -> None:
-    """Clamping below 0 doesn't reach the negative cosines."""
-    draft = a_draft(a_key_point("pat-001"), a_key_point("pat-002"))
-
-    assert fold_similar(draft, lambda one, other: -0.5, threshold=-1.0) == ()
-
-
-def test_default_threshold_is_the_documented_one() -> None:
-    """Cosine 0.85, which is public."""
+def test_default_threshold_is_documented() -> None:
     assert DEFAULT_THRESHOLD == 0.85
 
 
 @given(numbered_points, st.sampled_from([0.7, 0.8, 0.9, 1.0]) | st.floats(0, 1))
-def test_folding_similar_points_keeps_its_word(points: list[KeyPoint], threshold: float) -> None:
-    """No two survivors are that similar, each that left is that similar to its survivor, and no vote is lost."""
+def test_folding_keeps_votes_and_the_threshold(points: list[KeyPoint], threshold: float) -> None:
     playbook = playbook_of(points)
     draft = Draft(playbook)
 
@@ -161,15 +133,8 @@ def test_folding_similar_points_keeps_its_word(points: list[KeyPoint], threshold
     assert all(playbook.by_name[p.name].text == p.text for p in left.points)
 
 
-def test_a_threshold_that_is_no_number_is_the_default() -> None:
-    """It must not fold all points into one."""
-    draft = a_draft(a_key_point("pat-001", "a"), a_key_point("pat-002", "b"))
-
-    assert fold_similar(draft, lambda one, other: 0.1, threshold=float("nan")) == ()
-
-
-def test_points_that_share_most_words_are_a_pair() -> None:
-    """Case, punctuation and words that say nothing don't matter; the most alike come first, ties in their order."""
+def test_points_with_the_same_words_are_a_pair() -> None:
+    """The most similar pair is first."""
     points = [
         a_key_point("pat-001", "Run the unit tests before each commit"),
         a_key_point("pat-002", "Keep migrations in their own folder"),
@@ -181,42 +146,29 @@ def test_points_that_share_most_words_are_a_pair() -> None:
 
     assert found == [("pat-001", "pat-003"), ("pat-001", "pat-004"), ("pat-003", "pat-004")]
     assert [likeness for _, _, likeness in near_pairs(points)] == [1, 3 / 4, 3 / 4]
-
-
-def test_words_of_one_and_two_letters_and_short_options_count() -> None:
-    """uv, CI, Go, R, -x: what a point is about often has a short name."""
-    uv, go, r = (
-        a_key_point(f"pat-00{n}", text) for n, text in enumerate(["run uv in CI", "run Go in CI", "CI: use R"])
-    )
-
-    assert near_pairs([uv, go, r]) == [(uv, go, 1 / 3)]
-    assert words_of("pytest -x, not --exitfirst") == {"pyte", "-x", "exit"}
-
-
-def test_words_are_known_by_their_beginning_and_numbers_by_all_of_it() -> None:
-    """Commit, commits and committing are one; 10000 and 10001 are two."""
-    assert words_of("Commit: commits, committing") == {"comm"}
-    assert words_of("port 10000") != words_of("port 10001")
-
-
-def test_words_that_say_nothing_count_where_there_are_no_others() -> None:
-    """A text is never without words because of them."""
-    assert words_of("Do not use it!") == {"do", "not", "use", "it"}
-    assert words_of("...") == frozenset()
-
-
-def test_a_sign_of_chinese_is_a_word() -> None:
-    """Nothing stands between words there."""
-    assert near_points("使用 uv 安装依赖", [a_key_point("pat-001", "安装依赖时使用uv")])
-
-
-def test_points_that_share_little_are_none() -> None:
-    """One word in common is nothing."""
     assert near_pairs([a_key_point("a", "use the cache"), a_key_point("b", "empty the cache of the browser")]) == []
 
 
-def test_pairs_that_stay_apart_are_left_out() -> None:
-    """Whichever of the two was named first; another pair takes the place."""
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Commit: commits, committing", {"comm"}),
+        ("pytest -x, not --exitfirst", {"pyte", "-x", "exit"}),
+        ("uv on port 10001", {"uv", "port", "10001"}),
+        ("Do not use it!", {"do", "not", "use", "it"}),
+        ("...", set()),
+    ],
+)
+def test_words_are_compared_by_their_beginning(text: str, words: set[str]) -> None:
+    """Numbers are compared as a whole. Common words count only if there are no others."""
+    assert words_of(text) == words
+
+
+def test_chinese_characters_are_words() -> None:
+    assert near_points("使用 uv 安装依赖", [a_key_point("pat-001", "安装依赖时使用uv")])
+
+
+def test_pairs_to_keep_apart_are_left_out() -> None:
     points = [a_key_point(f"pat-00{n}", f"always run the linter first {n}") for n in range(3)]
 
     found = near_pairs(points, apart=[("pat-001", "pat-000")], limit=2)
@@ -224,8 +176,7 @@ def test_pairs_that_stay_apart_are_left_out() -> None:
     assert [(one.name, other.name) for one, other, _ in found] == [("pat-000", "pat-002"), ("pat-001", "pat-002")]
 
 
-def test_the_points_nearest_to_a_text_come_first() -> None:
-    """What a new text may say already; at most ten."""
+def test_nearest_points_come_first() -> None:
     points = [
         a_key_point("pat-001", "Never write to the staging database"),
         a_key_point("pat-002", "Use uv, not pip, for packages"),
@@ -241,8 +192,7 @@ def test_the_points_nearest_to_a_text_come_first() -> None:
     )
 
 
-def test_a_curator_is_asked_about_pairs_and_about_what_new_texts_say_already() -> None:
-    """By names; what has no neighbour isn't mentioned, and what stays apart is none of the pairs."""
+def test_curator_gets_pairs_and_known_texts() -> None:
     points = [
         a_key_point("pat-001", "Never write to the staging database"),
         a_key_point("pat-002", "Use uv, not pip, for packages"),
@@ -256,17 +206,8 @@ def test_a_curator_is_asked_about_pairs_and_about_what_new_texts_say_already() -
     assert candidates(points, apart=[("pat-003", "pat-002")]) == ([], {})
 
 
-def test_only_the_most_alike_are_told() -> None:
-    """A prompt has room for a few."""
-    points = [a_key_point(f"pat-{number:03d}", f"always run the linter first {number}") for number in range(30)]
-
-    assert len(near_pairs(points)) == 10
-    assert len(near_pairs(points, limit=3)) == 3
-
-
 @given(st.lists(texts, max_size=8))
-def test_each_pair_is_of_two_points_and_alike_enough(said: list[str]) -> None:
-    """Whatever the texts; each pair once, and the same for a text alone as for all pairs."""
+def test_pairs_are_unique_and_similar_enough(said: list[str]) -> None:
     points = [a_key_point(f"pat-{number}", text) for number, text in enumerate(said)]
     pairs = near_pairs(points, limit=100)
 
@@ -282,8 +223,8 @@ def test_each_pair_is_of_two_points_and_alike_enough(said: list[str]) -> None:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_paraphrases_are_found_and_most_candidates_are_right(split: str) -> None:
-    """Of the benchmark's labelled pairs; half of them were not looked at when the bound was chosen."""
+def test_paraphrases_are_found(split: str) -> None:
+    """The bound was chosen without one half of these labeled pairs."""
     recall, precision = recall_and_precision(read_pairs(split), alike, MIN_LIKENESS)
 
     assert recall >= 0.95
@@ -292,8 +233,7 @@ def test_paraphrases_are_found_and_most_candidates_are_right(split: str) -> None
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_a_huge_playbook_is_not_compared_to_the_last_pair() -> None:
-    """What shares rare words is still found among points that share all the others."""
+def test_rare_words_are_found_in_a_huge_playbook() -> None:
     points = [
         a_key_point(f"pat-{number}", f"word{number // 40} common text number {number}") for number in range(20_000)
     ]
@@ -305,8 +245,7 @@ def test_a_huge_playbook_is_not_compared_to_the_last_pair() -> None:
     assert [point.name for point, _ in near_points("a zebu, an ibex and a quokka", points)] == ["x", "y"]
 
 
-def test_the_points_that_a_lesson_names_are_found_in_its_texts() -> None:
-    """By their whole names, in the given order. A broken item names none."""
+def test_points_named_by_a_lesson_are_found() -> None:
     lesson = {
         "text": "pat-001's advice is wrong",
         "cause": "[mis-002] is right",

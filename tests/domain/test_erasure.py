@@ -24,9 +24,8 @@ def _of_pattern(pattern: str) -> Eraser:
 
 
 @given(texts, texts, texts)
-def test_a_text_is_gone_wherever_it_stood(before: str, secret: str, after: str) -> None:
-    """As a passage from four characters on, in words of its own; a shorter one, and white space, only where it is all
-    there is."""
+def test_text_is_erased_everywhere(before: str, secret: str, after: str) -> None:
+    """A text of less than four characters is erased only if it is the whole value."""
     erased = _of_texts(secret).erase(f"{before} {secret} {after}")
 
     if len(secret.strip()) >= 4:
@@ -37,37 +36,29 @@ def test_a_text_is_gone_wherever_it_stood(before: str, secret: str, after: str) 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_erasing_twice_changes_nothing(text: str, secrets: list[str]) -> None:
-    """What is erased stays as it is."""
     once = _of_texts(*secrets).erase(text)
 
     assert _of_texts(*secrets).erase(once) == once
 
 
 @given(texts)
-def test_a_text_that_is_not_there_changes_nothing(text: str) -> None:
-    """To the letter."""
+def test_other_texts_are_unchanged(text: str) -> None:
     eraser = Eraser(frozenset({"\ue000\ue001\ue002\ue003"}), re.compile("\ue000"))
 
     assert (eraser.erase(text), eraser.finds(text)) == (text, False)
     assert (eraser.erase_file(text), eraser.erase_json(text), eraser.erase_header(text)) == (text, text, text)
 
 
-def test_a_short_text_goes_only_where_it_is_all_there_is() -> None:
-    """`use` stands in many texts by chance."""
-    eraser = _of_texts("use")
-
-    assert (eraser.erase("use"), eraser.erase(" use\n"), eraser.erase("use it")) == (MARK, MARK, "use it")
-
-
-@pytest.mark.parametrize("text", ["pytest", "the latest", "tests", "Äußertest", "test2"])
-def test_a_short_text_is_not_torn_out_of_a_word(text: str) -> None:
-    """Forgetting the point `test` doesn't spoil the advice to use pytest."""
+@pytest.mark.parametrize("text", ["pytest", "the latest", "Äußertest", "test2"])
+def test_part_of_a_word_is_not_erased(text: str) -> None:
+    """A text of three letters is erased only if it is the whole value."""
     assert _of_texts("test").erase(f"use {text} always") == f"use {text} always"
+    assert (_of_texts("use").erase(" use\n"), _of_texts("use").erase("use it")) == (MARK, "use it")
 
 
 @pytest.mark.parametrize("text", ["test", "a_test.", '"test"', "x\\ntest", "不要test提"])
-def test_a_short_text_goes_where_words_of_its_own_say_it(text: str) -> None:
-    """Also after an escape; a long one goes wherever it stands, and so does one in a script without capitals."""
+def test_whole_words_are_erased(text: str) -> None:
+    """A long text is erased in any place, as is one in a script without capitals."""
     assert not _of_texts("test").erase(text).count("test")
     assert _of_texts("不要提交密").erase("请不要提交密码") == f"请{MARK}码"
     assert _of_texts("correcthorsebattery").erase("xcorrecthorsebatteryx") == f"x{MARK}x"
@@ -75,8 +66,7 @@ def test_a_short_text_goes_where_words_of_its_own_say_it(text: str) -> None:
 
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("depth", [1, 2])
-def test_a_text_is_found_with_the_escapes_of_json(ascii_only: bool, depth: int) -> None:
-    """Also as JSON inside JSON, and on one line as a log has it."""
+def test_escaped_text_is_erased(ascii_only: bool, depth: int) -> None:
     written = _SAMPLE
     for _ in range(depth):
         written = json.dumps(written, ensure_ascii=ascii_only and depth == 1)
@@ -88,27 +78,23 @@ def test_a_text_is_found_with_the_escapes_of_json(ascii_only: bool, depth: int) 
     assert _of_texts(_SAMPLE).erase("worker: " + " ".join(_SAMPLE.split()) + " failed") == f"worker: {MARK} failed"
 
 
-def test_what_a_pattern_matches_goes_from_escaped_text_too() -> None:
-    """The string in a file is looked at as what it means, and written in its own way again."""
+def test_pattern_matches_escaped_text() -> None:
     written = json.dumps({"told": "keep Zanzibär\nsecret"})
 
     assert json.loads(_of_pattern("är\ns").erase_file(f"{written}")) == {"told": f"keep Zanzib{MARK}ecret"}
 
 
-def test_what_overlaps_is_one_mark() -> None:
-    """Two texts that share words leave one mark, and what touches an old mark joins it."""
+def test_overlapping_matches_are_one_mark() -> None:
     assert _of_texts("alpha beta", "beta gamma").erase("x alpha beta gamma y") == f"x {MARK} y"
     assert _of_pattern(r"\d+").erase(f"a 12{MARK}34 b") == f"a {MARK} b"
 
 
-def test_the_mark_itself_is_never_matched() -> None:
-    """A pattern such as `forgotten` finds nothing in what is erased."""
+def test_mark_is_never_matched() -> None:
     assert not _of_pattern("forgotten|get").finds(f"use {MARK} here")
     assert _of_pattern("forgotten").erase("forgotten things") == f"{MARK} things"
 
 
-def test_of_a_text_that_is_all_matched_nothing_is_left() -> None:
-    """Punctuation alone is nothing."""
+def test_only_punctuation_is_nothing_left() -> None:
     assert _of_texts("use ruff").leaves_nothing("Use ruff? use ruff!") is False
     assert _of_texts("use ruff").leaves_nothing("use ruff; use ruff.")
     assert not _of_texts("use ruff").leaves_nothing(MARK)
@@ -116,8 +102,7 @@ def test_of_a_text_that_is_all_matched_nothing_is_left() -> None:
 
 
 @given(json_values)
-def test_json_stays_json_and_only_what_matches_goes(value: Any) -> None:
-    """Strings, keys and numbers are erased inside; an untouched text stays to the letter."""
+def test_json_stays_json(value: Any) -> None:
     text = json.dumps({"told": value, "Zanzibar": ["x Zanzibar y", 4711]}, indent=1)
     eraser = _of_pattern("Zanzibar|^4711$")
 
@@ -128,18 +113,15 @@ def test_json_stays_json_and_only_what_matches_goes(value: Any) -> None:
     assert eraser.erase_json(plain) == plain
 
 
-def test_what_is_no_json_is_blanked_as_text() -> None:
-    """Half an operation, cut off, is a text like any other."""
+def test_broken_json_is_erased_as_text() -> None:
     assert _of_texts("Zanzibar").erase_json('{"text": "Zanzibar') == f'{{"text": "{MARK}'
 
 
-def test_keys_that_become_the_same_all_stay() -> None:
-    """Nothing but the words goes."""
+def test_equal_keys_all_stay() -> None:
     assert json.loads(_of_pattern("[ab]x").erase_json('{"ax": 1, "bx": 2}')) == {MARK: 1, f"{MARK} 2": 2}
 
 
-def test_a_header_keeps_the_keys_that_a_file_needs() -> None:
-    """A pattern that matches everything can't make a playbook unreadable, or forget which revision it is."""
+def test_header_keeps_its_required_keys() -> None:
     header = {"version": "1.0", "last_updated": "2026-11-21T00:00:00+00:00", "sections": None, "team": "Zanzibar"}
 
     erased = json.loads(_of_pattern(".+").erase_header(json.dumps(header)))
@@ -157,7 +139,6 @@ def test_a_header_keeps_the_keys_that_a_file_needs() -> None:
         ("x*", ": "),
     ],
 )
-def test_a_pattern_that_can_not_be_used_is_refused(pattern: str, place: str) -> None:
-    """One with a mistake in it, with the place; one that matches the empty text, and so everything."""
+def test_unusable_pattern_is_refused(pattern: str, place: str) -> None:
     with pytest.raises(ArgumentError, match=f"as a pattern{place}.*Nothing was changed"):
         read_pattern(pattern)

@@ -31,12 +31,11 @@ def _merge(base: bytes | None, ours: bytes, theirs: bytes, **options: Any) -> Fi
 
 
 def _entries(merged: FileMerge) -> list[Any]:
-    """The points of the merged file: name, text and helpful votes."""
+    """Name, text and helpful votes of each point."""
     return [(p.name, p.text, p.helpful) for p in _read(merged.data).playbook.points]
 
 
 def test_votes_of_both_sides_add_up() -> None:
-    """Each side's votes since the common ancestor count, and the file is of a time of its own."""
     base, ours = _bytes(an_entry("oth-001", helpful=1)), _bytes(an_entry("oth-001", helpful=3), day=2)
     merged = _merge(base, ours, _bytes(an_entry("oth-001", helpful=2), day=3))
 
@@ -46,8 +45,7 @@ def test_votes_of_both_sides_add_up() -> None:
     assert TIMES[2] < time < TIMES[3]
 
 
-def test_of_two_wordings_the_later_is_live_and_the_other_is_told() -> None:
-    """The file has room for one; the other must not go without a word."""
+def test_later_text_wins_and_the_other_is_reported() -> None:
     base, ours = _bytes(an_entry("oth-001", "one")), _bytes(an_entry("oth-001", "one, ours"), day=3)
     merged = _merge(base, ours, _bytes(an_entry("oth-001", "one, theirs"), day=2))
 
@@ -55,30 +53,8 @@ def test_of_two_wordings_the_later_is_live_and_the_other_is_told() -> None:
     assert any("theirs that isn't live" in note and "one, theirs" in note for note in merged.notes)
 
 
-def test_a_name_given_twice_goes_to_two_points() -> None:
-    """The incoming one gets a name that neither side gave, nor a point that one of them retired."""
-    base = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"))
-    ours = _bytes(an_entry("oth-001", "one"), an_entry("oth-002", "ours"), day=2)
-    theirs = _bytes(an_entry("oth-001", "one"), an_entry("oth-003", "three"), an_entry("oth-002", "theirs"), day=3)
-
-    assert _entries(_merge(base, ours, theirs)) == [
-        ("oth-001", "one", 0),
-        ("oth-002", "ours", 0),
-        ("oth-004", "theirs", 0),
-    ]
-
-
-def test_what_one_side_retired_stays_unless_the_other_reworded_it() -> None:
-    """A vote keeps nothing; a new text does."""
-    base = _bytes(an_entry("oth-001", "one"), an_entry("oth-002", "two"), an_entry("oth-003", "three"))
-    ours = _bytes(an_entry("oth-003", "three", helpful=1), day=2)
-    theirs = _bytes(an_entry("oth-001", "one", helpful=5), an_entry("oth-002", "two, reworded"), day=3)
-
-    assert _entries(_merge(base, ours, theirs)) == [("oth-002", "two, reworded", 0)]
-
-
-def test_without_a_common_ancestor_the_higher_counters_count() -> None:
-    """As in `playbook import`: the one file may be an older copy of the other."""
+def test_higher_counters_win_without_an_ancestor() -> None:
+    """As in `playbook import`: one file may be an older copy of the other."""
     ours = _bytes(an_entry("oth-001", "one", helpful=3), an_entry("oth-002", "ours"))
     theirs = _bytes(an_entry("oth-001", "One.", helpful=2), an_entry("oth-002", "theirs"), day=2)
 
@@ -93,8 +69,8 @@ def test_without_a_common_ancestor_the_higher_counters_count() -> None:
 @pytest.mark.parametrize(
     "form", [lambda data: data, lambda data: b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n")], ids=["plain", "Windows"]
 )
-def test_a_side_that_has_all_stays_to_the_byte(which: str, form: Any) -> None:
-    """Nothing was to be done: git sees no change against that side."""
+def test_side_that_has_all_is_unchanged(which: str, form: Any) -> None:
+    """Git then sees no change of that side."""
     base, more = _bytes(an_entry("oth-001")), form(_bytes(an_entry("oth-001", helpful=1), day=2))
     as_before = _bytes(an_entry("oth-001"), day=3)
     merged = _merge(base, *((more, as_before) if which == "ours" else (as_before, more)))
@@ -102,8 +78,7 @@ def test_a_side_that_has_all_stays_to_the_byte(which: str, form: Any) -> None:
     assert merged.data == more
 
 
-def test_windows_line_ends_and_a_mark_become_the_usual_form() -> None:
-    """As the mirror writes it."""
+def test_windows_line_ends_are_converted() -> None:
     base, ours = _bytes(an_entry("oth-001")), _bytes(an_entry("oth-001", helpful=1), day=2)
     theirs = b"\xef\xbb\xbf" + _bytes(an_entry("oth-001", helpful=1), day=3).replace(b"\n", b"\r\n")
     merged = _merge(base, ours.replace(b"\n", b"\r\n"), theirs)
@@ -113,8 +88,7 @@ def test_windows_line_ends_and_a_mark_become_the_usual_form() -> None:
     assert merged.data.startswith(b"{")
 
 
-def test_other_keys_are_merged_each_by_itself() -> None:
-    """Those of the file and those of an entry, also of one that gets another name."""
+def test_other_keys_are_merged_one_by_one() -> None:
     base = _bytes({**an_entry("oth-001"), "tags": ["a"], "note": "x"}, team="us", ratio=1)
     ours = _bytes(
         {**an_entry("oth-001"), "tags": ["b"], "note": "x"}, an_entry("oth-002", "ours"), day=2, team="we", ratio=1
@@ -132,8 +106,7 @@ def test_other_keys_are_merged_each_by_itself() -> None:
     assert (content["team"], content["ratio"], content["new"]) == ("we", 2, None)
 
 
-def test_flat_files_stay_flat_and_take_sections_where_one_side_has_them() -> None:
-    """A flat file says nothing of sections."""
+def test_flat_files_get_the_sections_of_one_side() -> None:
     flat = [json.dumps(a_flat_dict(an_entry("kpt_001", helpful=votes))).encode() for votes in (0, 1, 2)]
     merged = _merge(*flat)
     assert json.loads(merged.data)["key_points"] == [an_entry("kpt_001", helpful=3)]
@@ -143,8 +116,7 @@ def test_flat_files_stay_flat_and_take_sections_where_one_side_has_them() -> Non
     assert mixed["sections"]["PROJECT CONTEXT"] == [an_entry("kpt_001", helpful=2)]
 
 
-def test_with_a_closer_ancestor_nothing_counts_twice() -> None:
-    """Where the later side is known to hold the earlier one, the result is the later one, whichever side it is."""
+def test_closer_ancestor_counts_nothing_twice() -> None:
     base = _bytes(an_entry("oth-001"))
     earlier = _bytes(an_entry("oth-001", helpful=1), day=2)
     later = _bytes(an_entry("oth-001", helpful=2), an_entry("oth-002", "two"), day=3)
@@ -154,21 +126,9 @@ def test_with_a_closer_ancestor_nothing_counts_twice() -> None:
     assert _merge(base, earlier, later, ancestor=ancestor).data == later
 
 
-@pytest.mark.parametrize("moved", ["ours", "theirs"])
-def test_a_text_that_two_points_had_goes_on_under_one_new_name(moved: str) -> None:
-    """Where one side alone changed something the result is that side, though both points are reworded there."""
-    base = _bytes(an_entry("oth-001", "use mypy"), an_entry("oth-002", "use mypy"))
-    changed = _bytes(
-        an_entry("oth-001", "use ruff"), an_entry("oth-002", "use uv"), an_entry("oth-041", "use mypy"), day=2
-    )
-    sides = (changed, base) if moved == "ours" else (base, changed)
-
-    assert _merge(base, *sides).data == changed
-
-
 @given(data=st.data(), base=playbooks_of_few_texts())
-def test_any_merge_is_a_playbook_that_lost_no_text_that_was_added(data: st.DataObject, base: Playbook) -> None:
-    """It can be read, and merging the result with either side again changes nothing more."""
+def test_merge_loses_no_added_text(data: st.DataObject, base: Playbook) -> None:
+    """Another merge with either side changes nothing."""
     ours, theirs = (data.draw(versions_of(base)) for _ in range(2))
     texts = [playbook_file.encode(each).encode() for each in (base, ours, theirs)]
     merged = _merge(*texts)

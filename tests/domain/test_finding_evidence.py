@@ -33,15 +33,13 @@ PLACES = (SAID, RUN, FILE)
         ('NO, WE USE PNPM HERE - never "npm".', SAID),
         ('User: "we use pnpm here"', SAID),
         ("E assert 1 == 2", RUN),
-        ("pytest -q: E   assert 1 == 2", RUN),
         ("tool(Bash): pytest -q\n1 failed, 2 passed", RUN),
         ("collected 3 items ... 1 failed, 2 passed", RUN),
-        ("collected 3 items … 2 passed", RUN),
         ("`return round(cart)`", FILE),
     ],
 )
-def test_quote_is_found_however_it_is_set(quote: str, place: Place) -> None:
-    """White space, case, colours, quotation marks, ellipses, and the command that stands before its output."""
+def test_quote_is_found_in_any_form(quote: str, place: Place) -> None:
+    """White space, case, colors, quotation marks, ellipses, or a command before its output."""
     assert find_evidence([quote], PLACES) == [Evidence(" ".join(quote.split()), place.label, place.trust)]
 
 
@@ -52,16 +50,14 @@ STATED = Place(ASSISTANT, ASSISTANTS_WORDS, "So half-cents go down, except for r
     ("places", "trust"),
     [
         ((STATED, Place(USER, "the user", "Exactly")), USER),
-        ((STATED, STATED, Place(USER, "the user", "Exactly")), USER),
-        ((STATED, Place(USER, "the user", "Exactly, refunds are the exception")), USER),
         ((STATED, Place(USER, "the user", "No. Exactly the other way")), OUTSIDE),
         ((STATED, RUN, Place(USER, "the user", "Exactly")), OUTSIDE),
         ((STATED, PAGE), OUTSIDE),
         ((Place(USER, "the user", "Exactly"), STATED), OUTSIDE),
     ],
 )
-def test_the_assistants_words_count_if_the_users_next_message_accepts_them(places: list[Place], trust: str) -> None:
-    """Only both quotes together, and only if nothing is in between."""
+def test_users_may_accept_the_assistants_words(places: list[Place], trust: str) -> None:
+    """Both quotes are needed, with nothing between them."""
     stated, _ = find_evidence(["half-cents go down", "Exactly"], places)
 
     assert stated.trust == trust
@@ -77,25 +73,20 @@ def test_the_assistants_words_count_if_the_users_next_message_accepts_them(place
         "no",
         "pytest -q",
         "a ... e ... i ... o",
-        "c ... o ... l ... l ... e ... c ... t ... e ... d",
-        "...",
     ],
 )
-def test_what_stands_nowhere_is_from_outside(quote: str) -> None:
-    """Nor is what stands anywhere a proof: a few characters, or pieces out of order and of several places."""
+def test_unknown_quote_is_from_outside(quote: str) -> None:
     assert find_evidence([quote], PLACES) == [Evidence(quote, "", OUTSIDE)]
 
 
-def test_quote_in_a_better_and_in_a_page_is_the_pages() -> None:
-    """A page may have been first."""
+def test_quote_in_a_page_is_from_outside() -> None:
     quotes = ["1 failed, 2 passed", "def total(cart)", "return round(cart)"]
 
     assert [one.trust for one in find_evidence(quotes, (*PLACES, PAGE))] == [OUTSIDE, OUTSIDE, HERE]
     assert find_evidence(["def total(cart)"], (PAGE, FILE))[0].place == PAGE.label
 
 
-def test_assistants_words_are_no_evidence_but_named() -> None:
-    """They take nothing from a quote that stands elsewhere, too."""
+def test_assistants_words_are_no_evidence() -> None:
     own = Place(ASSISTANT, ASSISTANTS_WORDS, "I think that we use pnpm here, and yarn there.")
     found = find_evidence(["we use pnpm here", "and yarn there"], (own, *PLACES))
 
@@ -104,8 +95,7 @@ def test_assistants_words_are_no_evidence_but_named() -> None:
     assert find_evidence(["never said"], PLACES)[0].source == "in no place of the session"
 
 
-def test_short_word_counts_if_it_is_all_that_the_user_said() -> None:
-    """Users are brief; programs print "Done." for anything."""
+def test_short_message_of_the_user_is_evidence() -> None:
     (said,) = find_evidence(["Down."], [Place(USER, "the user", "Down.")])
     (printed,) = find_evidence(["Done."], [Place(HERE, "Bash: make", "Done.")])
 
@@ -113,16 +103,14 @@ def test_short_word_counts_if_it_is_all_that_the_user_said() -> None:
     assert find_evidence(["请用 uv 安装"], [Place(USER, "the user", "不,请用 uv 安装,谢谢")])[0].trust == USER
 
 
-def test_quote_is_kept_short_and_blank_ones_are_not() -> None:
-    """What is no text is none either."""
+def test_long_quote_is_cut() -> None:
     long = find_evidence(["x" * 1000, " ", None, 3], PLACES)  # type: ignore[list-item]
 
     assert [len(one.quote) for one in long] == [MAX_QUOTE_CHARS]
     assert long[0].quote.endswith("…")
 
 
-def test_stored_evidence_may_have_earlier_names_of_classes() -> None:
-    """Of the versions before."""
+def test_older_names_of_trust_are_read() -> None:
     texts = [f'[{{"quote": "q", "place": "p", "trust": "{trust}"}}]' for trust in ("tests", "files", "fetched", "user")]
 
     assert [read_json(text)[0].trust for text in texts] == [HERE, HERE, OUTSIDE, USER]

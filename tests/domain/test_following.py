@@ -17,7 +17,7 @@ def ran(command: str, outcome: str = "", error: str = "") -> Act:
     return Act("", "Bash", command, outcome, error)
 
 
-def test_the_rule_agrees_with_the_labels_that_were_held_out() -> None:
+def test_rule_agrees_with_held_out_labels() -> None:
     """docs/internals/evidence.md states these figures."""
     right = [
         [labeled.is_right(case, judge(case["point"], labeled.acts_of(case))) for case in labeled.cases(split)]
@@ -35,23 +35,16 @@ def test_the_rule_agrees_with_the_labels_that_were_held_out() -> None:
         (PYTEST, [ran("uv run pytest", FAILED, "1 failed")], Trial(followed=True)),
         (PYTEST, [ran("pytest -x", FAILED, "no such plugin")], Trial(False, 1, 1)),
         (PYTEST, [ran("pytest -x")], Trial()),
-        (PYTEST, [ran("grep pytest README.md", FAILED)], Trial()),
         (PYTEST, [ran("pytest"), ran("pytest", FAILED), ran("uv run pytest")], Trial(True, 1, 1)),
         (REFUSED_CONNECTION, [ran("npm test", FAILED, OUTPUT)], Trial(False, 1, 1)),
-        (REFUSED_CONNECTION, [ran("npm test", FAILED, OUTPUT), ran("make db")], Trial(followed=True)),
         (REFUSED_CONNECTION, [*[ran("npm test", FAILED, OUTPUT)] * 3, ran("make db")], Trial(True, 2, 2)),
         (REFUSED_CONNECTION, [ran("npm test", FAILED, "Error: connect ECONNREFUSED 127.0.0.1:80")], Trial()),
         (GENERATED, [Act("", "Edit", "/home/ann/shop/src/api.ts", REFUSED)], Trial(ignored=1)),
-        (GENERATED, [Act("", "Read", "/home/ann/shop/src/api.ts", FAILED, "no such file")], Trial()),
         (GENERATED, [Act("", "Edit", "/home/ann/shop/openapi.yaml")], Trial(followed=True)),
         (GENERATED, [Act("", "", "no, src/api.ts is generated, edit openapi.yaml", CORRECTED)], Trial(ignored=1)),
-        (GENERATED, [Act("", "", "no, the button belongs to the left of the name", CORRECTED)], Trial()),
         ("Never run `rm -rf build` before `make stop`.", [ran("rm -rf build", FAILED, "busy")], Trial()),
-        ("Don't forget `make lint`.", [ran("make lint", FAILED, "E501")], Trial()),
         ("Don't use npm here — use `pnpm`.", [ran("pnpm test", FAILED, "1 failed")], Trial(followed=True)),
-        ("Do not ever run the tests with `-x`.", [ran("pytest -x")], Trial()),
         ("The log says ERROR twice.", [ran("make", FAILED, "error: no rule")], Trial()),
-        ("A `TypeError` here is a bug.", [ran("make", FAILED, "TypeError: 'NoneType'")], Trial()),
     ],
 )
 def test_only_clear_cases_count(text: str, acts: list[Act], trial: Trial) -> None:
@@ -60,7 +53,6 @@ def test_only_clear_cases_count(text: str, acts: list[Act], trial: Trial) -> Non
 
 @given(st.text(), st.text(), st.sampled_from(["", FAILED, REFUSED, CORRECTED]), st.text())
 def test_any_text_can_be_judged(text: str, command: str, outcome: str, error: str) -> None:
-    """What goes wrong is counted at most once an act, and a failed call only among it."""
     for point in (text, f"use `{text}`, not `{command}`"):
         trial = judge(point, [ran(command, outcome, error)])
 

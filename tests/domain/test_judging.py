@@ -35,14 +35,13 @@ def _tag(name: str, tag: str, *evidence: str, **more: Any) -> dict[str, Any]:
 
 
 def _judged(playbook: Playbook, raw: list[Any], places: list[Place], review: Review) -> JudgedOperations:
-    """What counts for a project whose user has no points of their own."""
     judged, own = judge_operations([playbook, Playbook(is_users=True)], raw, places, review)
     assert own == JudgedOperations()
     return judged
 
 
-def test_a_tag_counts_for_a_point_that_the_session_had() -> None:
-    """One on another point is kept as a note."""
+def test_tag_counts_if_the_session_had_the_point() -> None:
+    """Otherwise it becomes a note."""
     tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful", _CLASH)]
 
     judged = judge_tags(_PLAYBOOK, tags, {"pat-001"}, [_USER, _TESTS], "fetched")
@@ -52,8 +51,7 @@ def test_a_tag_counts_for_a_point_that_the_session_had() -> None:
     assert "neither shown pat-002 nor cited it" in judged.notes[0].reason
 
 
-def test_a_vote_keeps_its_evidence_and_whether_the_point_was_ignored() -> None:
-    """With the place that we found it in, whatever the model says of it."""
+def test_vote_keeps_its_evidence() -> None:
     tag = _tag("pat-001", "harmful", _WISH, ignored=True)
 
     (vote,) = judge_tags(_PLAYBOOK, [tag], {"pat-001"}, [_USER, _TESTS], "fetched").votes
@@ -62,8 +60,8 @@ def test_a_vote_keeps_its_evidence_and_whether_the_point_was_ignored() -> None:
     assert [(one.quote, one.place, one.trust) for one in vote.evidence] == [(_WISH, "the user", "user")]
 
 
-def test_a_harmful_vote_that_does_not_count_is_proposed_and_a_helpful_one_noted() -> None:
-    """Each with the reason."""
+def test_doubtful_harmful_vote_is_proposed() -> None:
+    """A doubtful helpful vote is a note."""
     tags = [_tag("pat-001", "harmful", _CLASH), _tag("pat-002", "helpful", _NIGHT)]
 
     judged = judge_tags(_PLAYBOOK, tags, {"pat-001", "pat-002"}, [_USER, _TESTS, _PAGE], "fetched")
@@ -74,8 +72,7 @@ def test_a_harmful_vote_that_does_not_count_is_proposed_and_a_helpful_one_noted(
     assert [note.reason for note in judged.notes] == ["a note: a quote is from outside"]
 
 
-def test_what_is_no_tag_is_a_note_and_spoils_nothing() -> None:
-    """As a model gives it that makes a slip."""
+def test_invalid_tag_is_a_note() -> None:
     judged = judge_tags(
         _PLAYBOOK, ["pat-001", {"name": 3}, _tag("pat-001", "neutral")], {"pat-001"}, [_USER], "fetched"
     )
@@ -99,8 +96,8 @@ _ADD = {"type": "ADD", "text": "Run make reset-db before the tests.", "section":
         ({"type": "DELETE", "target_id": "pat-001", "reason": "no use"}, _CLASH, False),
     ],
 )
-def test_an_operation_counts_by_its_evidence(operation: dict[str, Any], quote: str, *, counts: bool) -> None:
-    """Or waits, with the reason. Points that say the same may become one without any."""
+def test_operation_counts_by_its_evidence(operation: dict[str, Any], quote: str, *, counts: bool) -> None:
+    """Equal points can become one without evidence."""
     same = KeyPoint("pat-003", "Tests first: run", SLUG_SECTIONS["pat"])
     playbook = playbook_of([*_PLAYBOOK.points, same, KeyPoint("pat-004", "bookings clash", SLUG_SECTIONS["pat"])])
 
@@ -110,8 +107,7 @@ def test_an_operation_counts_by_its_evidence(operation: dict[str, Any], quote: s
     assert [bool(each.operation["doubt"]) for each in judged.proposed] == [True] * (not counts)
 
 
-def test_a_text_that_is_risky_or_has_no_mark_waits_and_says_so() -> None:
-    """What waits anyway is no question. Nobody asks for marks if a person reviews all or nothing."""
+def test_risky_or_unmarked_text_waits() -> None:
     texts = ["make reset-db first", "make reset-db as root", "make reset-db last", "clashes are fine"]
     raw = [{**_ADD, "text": text, "evidence": [_WISH]} for text in texts]
     unmarked = judge_operations([_PLAYBOOK], raw, [_USER], "fetched")
@@ -127,8 +123,7 @@ def test_a_text_that_is_risky_or_has_no_mark_waits_and_says_so() -> None:
     assert len(judge_operations([_PLAYBOOK], raw, [_USER], "none", {})[0].counting) == 4
 
 
-def test_review_may_be_asked_for_all_or_nothing() -> None:
-    """As the user sets it."""
+def test_review_may_be_all_or_none() -> None:
     trusted, bare = {**_ADD, "evidence": [_WISH]}, {**_ADD, "text": "another thing", "evidence": []}
 
     everything, nothing = (_judged(_PLAYBOOK, [trusted, bare], [_USER, _TESTS], review) for review in ("all", "none"))
@@ -137,8 +132,7 @@ def test_review_may_be_asked_for_all_or_nothing() -> None:
     assert (len(nothing.proposed), len(nothing.counting)) == (0, 2)
 
 
-def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
-    """A person is asked about what could be done alone."""
+def test_invalid_operation_is_never_proposed() -> None:
     operations = [
         {"type": "DELETE", "target_id": "pat-404", "evidence": []},
         {**_ADD, "text": "Run the tests first.", "evidence": []},
@@ -153,8 +147,8 @@ def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
     assert len(judged.counting) == 7
 
 
-def test_a_point_that_the_session_voted_on_itself_gets_no_second_vote_of_it() -> None:
-    """By its tools, while it ran; what was learned from it afterwards is on record as a note."""
+def test_session_votes_once_on_a_point() -> None:
+    """A tool of the session may have voted before."""
     tags = [_tag("pat-001", "helpful"), _tag("pat-002", "helpful")]
 
     judged = judge_tags(_PLAYBOOK, tags, {"pat-001", "pat-002"}, [_USER], "fetched", {"pat-001"})
@@ -163,16 +157,7 @@ def test_a_point_that_the_session_voted_on_itself_gets_no_second_vote_of_it() ->
     assert ["has voted on pat-001 itself" in note.reason for note in judged.notes] == [True]
 
 
-def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> None:
-    """As a vote that met no point, as ever."""
-    judged = judge_tags(_PLAYBOOK, [_tag("pat-777", "helpful")], set(), [_USER], "fetched")
-
-    assert [vote.name for vote in judged.votes] == ["pat-777"]
-    assert not judged.notes
-
-
-def test_a_vote_is_judged_by_the_points_text() -> None:
-    """Beside a page, evidence has to be about it."""
+def test_vote_after_a_page_needs_related_evidence() -> None:
     places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
     playbook = playbook_of([KeyPoint("pat-001", "a booking never collides", SLUG_SECTIONS["pat"])])
     for quote, counts in ((about, True), (_CLASH, False)):
@@ -188,8 +173,7 @@ _OWN = Playbook((KeyPoint("upref-001", "answer briefly", SLUG_SECTIONS["pref"]),
     ("quotes", "is_own"), [([_WISH], True), ([_CLASH], False), ([_WISH, _CLASH], True), ([], False)],
     ids=["the user's words", "a test's", "both", "none"],
 )  # fmt: skip
-def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_own: bool) -> None:
-    """What rests on anything else is for the project, by its rules."""
+def test_only_the_users_words_make_personal_points(quotes: list[str], is_own: bool) -> None:
     wish = {**_ADD, "scope": "user", "evidence": quotes}
 
     judged, own = judge_operations([_PLAYBOOK, _OWN], [wish], [_USER, _TESTS], "fetched")
@@ -200,8 +184,7 @@ def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_o
 
 
 @pytest.mark.parametrize("review", ["all", "fetched", "none"])
-def test_what_would_change_the_users_own_points_is_always_proposed(review: Any) -> None:
-    """By the names that an operation has; what breaks a rule is skipped there, too."""
+def test_changes_of_personal_points_are_proposed(review: Any) -> None:
     given = [
         {"type": "UPDATE", "target_id": "upref-001", "text": "answer in a sentence", "evidence": [_WISH]},
         {"type": "DELETE", "target_id": "upref-001", "reason": "no use", "evidence": [_WISH]},
@@ -217,8 +200,7 @@ def test_what_would_change_the_users_own_points_is_always_proposed(review: Any) 
 
 
 @pytest.mark.parametrize("is_empty", [False, True])
-def test_tags_go_to_the_users_own_playbook_by_the_name_if_it_has_points(is_empty: bool) -> None:
-    """All others, and what is no tag, are for the project."""
+def test_tags_go_to_the_playbook_of_their_name(is_empty: bool) -> None:
     tags: list[Any] = [_tag("upref-001", "helpful"), _tag("pat-001", "helpful"), "upref-001", {"tag": "helpful"}]
 
     split = split_tags([_PLAYBOOK, Playbook(is_users=True) if is_empty else _OWN], tags)

@@ -41,7 +41,7 @@ batches = st.lists(operation_dicts | json_values, max_size=MAX_OPERATIONS)
 
 
 def three_points() -> Draft:
-    """A draft with points in two sections, of which each has votes."""
+    """Two sections; each point has votes."""
     return a_draft(
         a_key_point("pat-001", "use type hints", helpful=5, harmful=1),
         a_key_point("pat-002", "annotate returns", helpful=3, harmful=2),
@@ -50,15 +50,14 @@ def three_points() -> Draft:
 
 
 def reasons(draft: Draft, *operations: object) -> list[str]:
-    """Why each of *operations* was skipped, in order."""
     return [item.reason for item in apply_operations(draft, operations)]
 
 
 # --- ADD ---
 
 
-def test_added_point_is_new_and_has_no_votes() -> None:
-    """It gets the section's next name and 0/0, at the end of its section."""
+def test_added_point_has_no_votes() -> None:
+    """It is the last of its section."""
     draft = three_points()
 
     skipped = apply_operations(draft, [{"type": "ADD", "text": " use structured logging\n", "section": PATTERNS}])
@@ -72,14 +71,11 @@ def test_added_point_is_new_and_has_no_votes() -> None:
     [
         ({"section": "mistakes to avoid "}, MISTAKES, "mis-002"),
         ({"section": "SOMETHING ELSE"}, OTHERS, "oth-001"),
-        ({"section": ""}, OTHERS, "oth-001"),
-        ({"section": None}, OTHERS, "oth-001"),
         ({"section": 5}, OTHERS, "oth-001"),
         ({}, OTHERS, "oth-001"),
     ],
 )
-def test_section_of_an_added_point_is_resolved(fields: dict[str, Any], section: str, name: str) -> None:
-    """Without case; missing, empty or unknown ones mean OTHERS."""
+def test_section_of_an_added_point(fields: dict[str, Any], section: str, name: str) -> None:
     draft = three_points()
 
     apply_operations(draft, [{"type": "ADD", "text": "new", **fields}])
@@ -88,16 +84,14 @@ def test_section_of_an_added_point_is_resolved(fields: dict[str, Any], section: 
 
 
 @pytest.mark.parametrize("text", ["globals", " GLOBALS. "])
-def test_text_that_is_there_already_is_not_added(text: str) -> None:
-    """Anywhere in the playbook, up to what makes no difference."""
+def test_known_text_is_not_added(text: str) -> None:
     draft = three_points()
 
     assert reasons(draft, {"type": "ADD", "text": text, "section": PATTERNS}) == ["the playbook says this already"]
     assert draft.changes == []
 
 
-def test_same_text_twice_in_a_batch_is_added_once() -> None:
-    """The second sees what the first did."""
+def test_double_text_is_added_once() -> None:
     draft = three_points()
     add = {"type": "ADD", "text": "new"}
 
@@ -105,8 +99,8 @@ def test_same_text_twice_in_a_batch_is_added_once() -> None:
     assert [change.point.name for change in draft.changes] == ["oth-001"]
 
 
-def test_text_of_a_point_that_left_may_be_added_again() -> None:
-    """Only live points say something; the name is a new one."""
+def test_retired_text_can_be_added_again() -> None:
+    """The point gets a new name."""
     draft = three_points()
 
     skipped = apply_operations(
@@ -127,8 +121,7 @@ def test_text_of_a_point_that_left_may_be_added_again() -> None:
         ({"type": "MERGE", "source_ids": ["pat-001", "pat-002"]}, "merged_text"),
     ],
 )
-def test_operation_without_a_usable_text_is_skipped(operation: dict[str, Any], key: str, text: object) -> None:
-    """Missing, blank, no string, no Unicode: the reason names the field."""
+def test_operation_without_a_text_is_skipped(operation: dict[str, Any], key: str, text: object) -> None:
     draft = three_points()
 
     (reason,) = reasons(draft, {**operation, key: text})
@@ -140,8 +133,7 @@ def test_operation_without_a_usable_text_is_skipped(operation: dict[str, Any], k
 # --- UPDATE ---
 
 
-def test_update_changes_the_text_and_nothing_else() -> None:
-    """Name, counters, section and place stay."""
+def test_update_changes_only_the_text() -> None:
     draft = three_points()
 
     apply_operations(draft, [{"type": "UPDATE", "target_id": "pat-001", "text": " type all ", "section": OTHERS}])
@@ -151,7 +143,6 @@ def test_update_changes_the_text_and_nothing_else() -> None:
 
 
 def test_update_to_the_same_text_is_skipped() -> None:
-    """Nothing would change, and the curator hears so."""
     draft = three_points()
 
     assert reasons(draft, {"type": "UPDATE", "target_id": "mis-001", "text": "globals "}) == [
@@ -162,8 +153,7 @@ def test_update_to_the_same_text_is_skipped() -> None:
 # --- MERGE ---
 
 
-def test_merged_point_has_the_summed_votes_and_its_sources_leave() -> None:
-    """The new name is made before the sources leave, so it is none of theirs; they say who took over."""
+def test_merge_sums_votes_and_retires_its_sources() -> None:
     draft = three_points()
 
     skipped = apply_operations(
@@ -188,15 +178,11 @@ def test_merged_point_has_the_summed_votes_and_its_sources_leave() -> None:
     [
         ({"section": "user preferences"}, "USER PREFERENCES"),
         ({"section": "nowhere"}, MISTAKES),
-        ({"section": " "}, MISTAKES),
-        ({"section": None}, MISTAKES),
         ({}, MISTAKES),
     ],
 )
-def test_merged_point_goes_to_the_section_given_else_to_that_of_the_first_existing_source(
-    fields: dict[str, Any], section: str
-) -> None:
-    """A name that doesn't exist is passed over when the first is looked for."""
+def test_section_of_a_merged_point(fields: dict[str, Any], section: str) -> None:
+    """Without a section, it is that of the first source that exists."""
     draft = three_points()
     merge = {"type": "MERGE", "source_ids": ["pat-999", "mis-001", "pat-001"], "merged_text": "both", **fields}
 
@@ -205,49 +191,28 @@ def test_merged_point_goes_to_the_section_given_else_to_that_of_the_first_existi
     assert [point.section for point in draft.points() if point.text == "both"] == [section]
 
 
-def test_source_named_twice_counts_once() -> None:
-    """Its votes must not be doubled."""
+def test_double_source_counts_once() -> None:
+    """An unknown one is ignored."""
     draft = three_points()
 
-    apply_operations(draft, [{"type": "MERGE", "source_ids": ["pat-001", "pat-001", "pat-002"], "merged_text": "all"}])
-
-    assert (draft["pat-003"].helpful, draft["pat-003"].harmful) == (8, 3)
-
-
-def test_sources_that_do_not_exist_are_passed_over() -> None:
-    """Two that do are enough; what is no name is no source."""
-    draft = three_points()
-
-    skipped = apply_operations(
-        draft,
-        [{"type": "MERGE", "source_ids": ["pat-999", "pat-001", None, {"a": 1}, "mis-001"], "merged_text": "all"}],
+    apply_operations(
+        draft, [{"type": "MERGE", "source_ids": ["pat-001", "pat-9", "pat-001", "pat-002"], "merged_text": "all"}]
     )
 
-    assert skipped == ()
-    assert [point.name for point in draft.points()] == ["pat-002", "pat-003"]
+    assert (draft["pat-003"].helpful, draft["pat-003"].harmful) == (8, 3)
 
 
 @pytest.mark.parametrize(
     ("source_ids", "reason"),
     [
         (None, "`source_ids` must list two points or more"),
-        ([], "`source_ids` must list two points or more"),
-        (["pat-001"], "`source_ids` must list two points or more"),
         ("pat-001", "`source_ids` must list two points or more"),
-        ({"pat-001": 1, "pat-002": 1}, "`source_ids` must list two points or more"),
-        (
-            ["pat-001", "pat-001"],
-            f"{_TWO_DIFFERENT} (found: pat-001; missing: none)",
-        ),
-        (
-            ["pat-001", "pat-9"],
-            f"{_TWO_DIFFERENT} (found: pat-001; missing: pat-9)",
-        ),
+        (["pat-001", "pat-001"], f"{_TWO_DIFFERENT} (found: pat-001; missing: none)"),
+        (["pat-001", "pat-9"], f"{_TWO_DIFFERENT} (found: pat-001; missing: pat-9)"),
         (["x", 5], f"{_TWO_DIFFERENT} (found: none; missing: x, 5)"),
     ],
 )
-def test_merge_of_fewer_than_two_different_points_is_skipped(source_ids: object, reason: str) -> None:
-    """The reason says which one there is."""
+def test_merge_needs_two_points(source_ids: object, reason: str) -> None:
     draft = three_points()
 
     assert reasons(draft, {"type": "MERGE", "source_ids": source_ids, "merged_text": "all"}) == [reason]
@@ -261,8 +226,7 @@ def test_merge_of_fewer_than_two_different_points_is_skipped(source_ids: object,
     ("fields", "reason"),
     [({"reason": "outdated"}, "outdated"), ({}, "deleted"), ({"reason": " "}, "deleted"), ({"reason": 7}, "deleted")],
 )
-def test_deleted_point_is_retired_with_the_reason(fields: dict[str, Any], reason: str) -> None:
-    """It leaves the playbook, but stays in the history, and its name stays used."""
+def test_delete_retires_with_a_reason(fields: dict[str, Any], reason: str) -> None:
     draft = three_points()
 
     apply_operations(draft, [{"type": "DELETE", "target_id": "mis-001", **fields}])
@@ -278,15 +242,12 @@ def test_deleted_point_is_retired_with_the_reason(fields: dict[str, Any], reason
     ("target", "reason"),
     [
         (None, "no `target_id`"),
-        ("", "no `target_id`"),
         (5, "no `target_id`"),
-        (["pat-001"], "no `target_id`"),
         ("pat-999", "there is no point pat-999"),
         ("PAT-001", "there is no point PAT-001"),
     ],
 )
-def test_operation_on_a_point_that_is_not_there_is_skipped(kind: str, target: object, reason: str) -> None:
-    """Names are exact, and a missing one is told from an unknown one."""
+def test_operation_on_an_unknown_point_is_skipped(kind: str, target: object, reason: str) -> None:
     assert reasons(three_points(), {"type": kind, "target_id": target, "text": "new"}) == [reason]
 
 
@@ -298,16 +259,11 @@ def test_operation_on_a_point_that_is_not_there_is_skipped(kind: str, target: ob
     [
         (None, "not an object"),
         ("ADD", "not an object"),
-        (["ADD", "new"], "not an object"),
-        ({}, "no `type`"),
         ({"type": None, "text": "new"}, "no `type`"),
-        ({"type": "", "text": "new"}, "no `type`"),
         ({"type": "add", "text": "new"}, "unknown type 'add'; it must be one of ADD, UPDATE, MERGE, DELETE"),
-        ({"type": ["ADD"], "text": "new"}, "unknown type ['ADD']; it must be one of ADD, UPDATE, MERGE, DELETE"),
     ],
 )
-def test_operation_that_is_none_is_skipped_and_the_others_are_carried_out(operation: object, reason: str) -> None:
-    """Types are case-sensitive; the skipped one comes back with its place, itself and the reason."""
+def test_invalid_operation_is_skipped(operation: object, reason: str) -> None:
     draft = three_points()
 
     (skipped,) = apply_operations(draft, [{"type": "ADD", "text": "a"}, operation, {"type": "ADD", "text": "b"}])
@@ -316,8 +272,8 @@ def test_operation_that_is_none_is_skipped_and_the_others_are_carried_out(operat
     assert [change.point.text for change in draft.changes] == ["a", "b"]
 
 
-def test_batch_holds_ten_operations() -> None:
-    """The first ten are carried out, whatever becomes of them; the rest is skipped and said to be."""
+def test_batch_has_ten_operations_at_most() -> None:
+    """A skipped operation counts."""
     draft = three_points()
     batch = [{"type": "NONE"}, *({"type": "ADD", "text": f"tip {number}"} for number in range(11))]
 
@@ -330,8 +286,7 @@ def test_batch_holds_ten_operations() -> None:
     ]
 
 
-def test_each_operation_sees_what_the_earlier_ones_left() -> None:
-    """A point may be added, reworded, merged and deleted in one batch; one that left can't be hit again."""
+def test_operations_see_the_earlier_ones() -> None:
     draft = three_points()
 
     skipped = apply_operations(
@@ -350,27 +305,7 @@ def test_each_operation_sees_what_the_earlier_ones_left() -> None:
     assert draft.playbook().content == (("pat-005", "d", PATTERNS, 8, 3),)
 
 
-def test_order_of_the_list_decides() -> None:
-    """The same operations in another order have another outcome."""
-    delete, update = {"type": "DELETE", "target_id": "mis-001"}, {"type": "UPDATE", "target_id": "mis-001", "text": "x"}
-
-    assert reasons(three_points(), update, delete) == []
-    assert reasons(three_points(), delete, update) == ["there is no point mis-001"]
-
-
-def test_name_of_a_deleted_point_is_not_given_again() -> None:
-    """Neither in the batch, nor if it left long ago."""
-    draft = a_draft(a_key_point("pat-004"), spent=("pat-007",))
-
-    apply_operations(
-        draft, [{"type": "DELETE", "target_id": "pat-004"}, {"type": "ADD", "text": "new", "section": PATTERNS}]
-    )
-
-    assert [point.name for point in draft.points()] == ["pat-008"]
-
-
 def test_flat_playbook_gets_legacy_names() -> None:
-    """A flat file stays flat."""
     draft = a_draft(a_key_point("kpt_001", "a", section=OTHERS), a_key_point("kpt_002", "b", section=OTHERS), flat=True)
 
     apply_operations(
@@ -382,8 +317,7 @@ def test_flat_playbook_gets_legacy_names() -> None:
 
 
 @given(playbooks_of_few_texts(), batches)
-def test_skipped_operations_leave_no_trace(playbook: Playbook, batch: list[Any]) -> None:
-    """Any list is carried out without raising, and as if the skipped ones had never stood in it."""
+def test_skipped_operations_change_nothing(playbook: Playbook, batch: list[Any]) -> None:
     draft, without = Draft(playbook), Draft(playbook)
 
     skipped = apply_operations(draft, batch)
@@ -396,8 +330,7 @@ def test_skipped_operations_leave_no_trace(playbook: Playbook, batch: list[Any])
 
 
 @given(playbooks_of_few_texts(), batches)
-def test_no_operation_changes_what_was_counted_or_gives_a_name_twice(playbook: Playbook, batch: list[Any]) -> None:
-    """Votes are summed by MERGE and leave by DELETE only; every added point has a name that nobody had."""
+def test_operations_keep_votes_and_names_unique(playbook: Playbook, batch: list[Any]) -> None:
     draft = Draft(playbook)
 
     apply_operations(draft, batch)
@@ -416,7 +349,7 @@ def test_no_operation_changes_what_was_counted_or_gives_a_name_twice(playbook: P
 
 
 def test_new_points_are_texts_or_objects() -> None:
-    """The older form of an answer lists them; each is added like an ADD."""
+    """This is the older form of an answer."""
     draft = three_points()
 
     skipped = apply_new_points(draft, ["be brief", {"text": "ask first", "section": "user preferences"}])
@@ -435,8 +368,7 @@ def test_new_points_are_texts_or_objects() -> None:
         ("Globals", "the playbook says this already"),
     ],
 )
-def test_new_point_that_breaks_a_rule_is_skipped(entry: object, reason: str) -> None:
-    """And never spoils the others."""
+def test_invalid_new_point_is_skipped(entry: object, reason: str) -> None:
     draft = three_points()
 
     (skipped,) = apply_new_points(draft, [entry, "be brief"])
@@ -446,16 +378,14 @@ def test_new_point_that_breaks_a_rule_is_skipped(entry: object, reason: str) -> 
 
 
 @pytest.mark.parametrize("entries", [None, "be brief", {"text": "be brief"}, 5])
-def test_new_points_that_are_no_list_add_nothing(entries: object) -> None:
-    """Nothing is guessed at."""
+def test_new_points_must_be_a_list(entries: object) -> None:
     draft = three_points()
 
     assert apply_new_points(draft, entries) == ()
     assert draft.changes == []
 
 
-def test_unknown_sections_are_told_with_their_operations() -> None:
-    """Only those that were meant to be one: a missing section is nothing to report."""
+def test_unknown_sections_are_reported() -> None:
     sections = ["NOWHERE", "others", None, "", 5, "NOWHERE", "pat"]
 
     told = unknown_sections(["ADD", *({"type": "ADD", "section": section} for section in sections), None, {}])
@@ -467,8 +397,8 @@ def test_unknown_sections_are_told_with_their_operations() -> None:
     "operation",
     [{"type": "DELETE", "target_id": "\ud800"}, {"type": "DELETE", "target_id": "pat-001", "reason": "\ud800"}],
 )
-def test_half_a_surrogate_pair_in_a_name_or_reason_spoils_no_batch(operation: dict[str, str]) -> None:
-    """JSON can say it and no database can hold it: what is kept of it can be written."""
+def test_half_a_surrogate_pair_can_be_stored(operation: dict[str, str]) -> None:
+    """A database accepts no half pair."""
     draft = a_draft(a_key_point())
 
     skipped = apply_operations(draft, [operation])
@@ -483,7 +413,6 @@ votes = st.lists(st.builds(Vote, st.sampled_from(["pat-001", "kpt_002", "oth-003
 
 @pytest.mark.parametrize(("tag", "helpful", "harmful"), [("helpful", 4, 1), ("harmful", 3, 2), ("neutral", 3, 1)])
 def test_vote_raises_its_own_counter_by_one(tag: str, helpful: int, harmful: int) -> None:
-    """`helpful` and `harmful` count one each, `neutral` nothing."""
     draft = a_draft(a_key_point("kpt_001", helpful=3, harmful=1))
 
     cast_votes(draft, [Vote("kpt_001", tag)])
@@ -491,26 +420,7 @@ def test_vote_raises_its_own_counter_by_one(tag: str, helpful: int, harmful: int
     assert (draft["kpt_001"].helpful, draft["kpt_001"].harmful) == (helpful, harmful)
 
 
-@pytest.mark.parametrize("tag", ["bogus", "HELPFUL", "", None, 1, ["helpful"], {}])
-def test_unknown_tag_is_skipped_with_a_reason(tag: object) -> None:
-    """Anything but the three tags counts nowhere, and it is said which ones there are."""
-    votes, skipped = read_votes([{"name": "kpt_001", "tag": tag}])
-
-    assert votes == []
-    assert [item.reason for item in skipped] == ["`tag` must be one of helpful, harmful, neutral"]
-
-
-def test_votes_reach_points_of_every_section() -> None:
-    """A name is unique over the whole playbook, so a vote needs no section."""
-    draft = a_draft(a_key_point(helpful=3, harmful=1), a_key_point("oth-001", section="OTHERS"))
-
-    cast_votes(draft, [Vote("pat-001", "helpful"), Vote("oth-001", "harmful")])
-
-    assert (draft["pat-001"].helpful, draft["oth-001"].harmful) == (4, 1)
-
-
-def test_vote_for_an_unknown_name_comes_back_unmatched_and_counts_nowhere() -> None:
-    """A phantom entry is no error; the caller can tell which votes were for one."""
+def test_vote_on_an_unknown_point_counts_nowhere() -> None:
     draft = a_draft(a_key_point())
 
     taken = cast_votes(draft, [Vote("pat-999", "helpful", "phantom"), Vote("pat-001", "neutral")])
@@ -519,41 +429,18 @@ def test_vote_for_an_unknown_name_comes_back_unmatched_and_counts_nowhere() -> N
     assert draft.changes == []
 
 
-def test_of_a_name_that_none_could_have_the_beginning_is_kept() -> None:
-    """A model, or a file, may name anything; a server's index takes no more."""
+def test_long_name_in_a_vote_is_cut() -> None:
+    """A server's index accepts no longer name."""
     (taken,) = cast_votes(a_draft(), [Vote("鱼" * 5000, "helpful")])
 
     assert taken.name == "鱼" * MAX_NAME_LENGTH
 
 
-def test_vote_for_a_point_that_has_left_hits_no_other() -> None:
-    """A late vote finds nobody: the name isn't given again."""
-    draft = a_draft(a_key_point("pat-002"), spent=("pat-001",))
-
-    (taken,) = cast_votes(draft, [Vote("pat-001", "harmful")])
-
-    assert not taken.matched
-    assert draft["pat-002"].harmful == 0
-
-
-def test_two_votes_for_a_point_both_count_and_make_one_change() -> None:
-    """Nothing is deduplicated within a list, and the history shows one change of the point."""
-    draft = a_draft(a_key_point())
-
-    cast_votes(draft, [Vote("pat-001", "helpful"), Vote("pat-001", "helpful"), Vote("pat-001", "harmful")])
-
-    (change,) = draft.changes
-    assert (change.kind, change.point.helpful, change.point.harmful) == ("vote", 2, 1)
-    assert not change.reworded
-
-
 def test_votes_are_read_with_their_rationale() -> None:
-    """All that the model said of a point is kept; a rationale that is no text is left out."""
     votes, skipped = read_votes(
         [
             {"name": "pat-001", "tag": "helpful", "rationale": "Applied correctly"},
             {"name": "mis-001", "tag": "harmful", "rationale": 5},
-            {"name": "pref-001", "tag": "neutral"},
         ]
     )
 
@@ -561,12 +448,10 @@ def test_votes_are_read_with_their_rationale() -> None:
     assert votes == [
         Vote("pat-001", "helpful", "Applied correctly"),
         Vote("mis-001", "harmful"),
-        Vote("pref-001", "neutral"),
     ]
 
 
-def test_key_of_the_tag_is_the_callers() -> None:
-    """Evaluations say `rating` where the reflector says `tag`."""
+def test_evaluations_may_say_rating() -> None:
     evaluations = [{"name": "pat-001", "rating": "helpful"}, {"name": "pat-001", "tag": "helpful"}]
 
     votes, skipped = read_votes(evaluations, tag_key="rating")
@@ -575,18 +460,13 @@ def test_key_of_the_tag_is_the_callers() -> None:
     assert [(item.index, item.reason[:8]) for item in skipped] == [(1, "`rating`")]
 
 
-def test_null_is_no_votes() -> None:
-    """A model that has nothing to tag may say null."""
-    assert read_votes(None) == read_votes([]) == ([], ())
-
-
 @pytest.mark.parametrize("raw", ["helpful", {"name": "pat-001", "tag": "helpful"}, 5, True])
-def test_votes_that_are_no_list_are_skipped_as_a_whole(raw: object) -> None:
-    """What isn't a list isn't guessed at, and it is told."""
+def test_votes_must_be_a_list(raw: object) -> None:
     votes, skipped = read_votes(raw)
 
     assert votes == []
     assert [(item.item, item.reason) for item in skipped] == [(raw, "the votes are not a list")]
+    assert read_votes(None) == ([], ())
 
 
 @pytest.mark.parametrize(
@@ -594,16 +474,12 @@ def test_votes_that_are_no_list_are_skipped_as_a_whole(raw: object) -> None:
     [
         (None, "a vote must be an object"),
         ("pat-001", "a vote must be an object"),
-        (["pat-001", "helpful"], "a vote must be an object"),
         ({"tag": "helpful"}, "a vote must have a `name`"),
-        ({"name": "", "tag": "helpful"}, "a vote must have a `name`"),
         ({"name": 1, "tag": "helpful"}, "a vote must have a `name`"),
-        ({"id": "pat-001", "tag": "helpful"}, "a vote must have a `name`"),
         ({"name": "pat-001"}, "`tag` must be one of helpful, harmful, neutral"),
     ],
 )
-def test_vote_that_cannot_be_read_is_skipped_and_the_rest_counts(item: object, reason: str) -> None:
-    """One bad entry spoils no other; its place and the reason are kept."""
+def test_invalid_vote_is_skipped(item: object, reason: str) -> None:
     votes, skipped = read_votes([{"name": "pat-001", "tag": "helpful"}, item, {"name": "pat-002", "tag": "harmful"}])
 
     assert [vote.name for vote in votes] == ["pat-001", "pat-002"]
@@ -611,8 +487,7 @@ def test_vote_that_cannot_be_read_is_skipped_and_the_rest_counts(item: object, r
 
 
 @given(st.lists(json_values | st.fixed_dictionaries({"name": st.just("pat-001"), "tag": st.sampled_from(TAGS)})))
-def test_every_item_is_a_vote_or_skipped(raw: list[object]) -> None:
-    """Whatever stands in the list, nothing is lost and nothing raised."""
+def test_each_item_is_a_vote_or_skipped(raw: list[object]) -> None:
     votes, skipped = read_votes(raw)
 
     assert len(votes) + len(skipped) == len(raw)
@@ -620,8 +495,7 @@ def test_every_item_is_a_vote_or_skipped(raw: list[object]) -> None:
 
 
 @given(playbooks_of_few_texts(), votes)
-def test_counters_grow_by_the_votes_of_their_point_and_by_nothing_else(playbook: Playbook, cast: list[Vote]) -> None:
-    """Each counter gains as many votes as its point got of that tag; texts, order and all else stay."""
+def test_votes_change_only_their_counters(playbook: Playbook, cast: list[Vote]) -> None:
     draft = Draft(playbook)
     tally = Counter((vote.name, vote.tag) for vote in cast)
 
@@ -640,23 +514,16 @@ def test_counters_grow_by_the_votes_of_their_point_and_by_nothing_else(playbook:
 @pytest.mark.parametrize(
     ("helpful", "harmful", "leaves"),
     [
-        (0, 0, False),
         (0, 2, False),
         (0, 3, True),
         (1, 4, True),
         (10, 4, False),
         (3, 3, False),
         (5, 6, True),
-        (0, 100, True),
-        (2, 3, True),
-        (4, 3, False),
-        (0, 1, False),
     ],
 )
-def test_point_leaves_only_with_three_harmful_votes_and_more_than_helpful_ones(
-    helpful: int, harmful: int, leaves: bool
-) -> None:
-    """The decision table of the scoring contract: both conditions, not one of them."""
+def test_three_harmful_votes_prune_a_point(helpful: int, harmful: int, leaves: bool) -> None:
+    """They must be more than the helpful ones."""
     point = a_key_point(helpful=helpful, harmful=harmful)
     draft = a_draft(point)
 
@@ -667,8 +534,7 @@ def test_point_leaves_only_with_three_harmful_votes_and_more_than_helpful_ones(
     assert ("pat-001" in draft) != leaves
 
 
-def test_pruned_points_are_retired_with_their_votes_as_the_reason() -> None:
-    """A point that leaves can be looked up: it is retired, never erased, and its name stays used."""
+def test_pruned_points_are_retired_with_a_reason() -> None:
     draft = a_draft(a_key_point(helpful=1, harmful=4))
 
     prune(draft)
@@ -679,8 +545,7 @@ def test_pruned_points_are_retired_with_their_votes_as_the_reason() -> None:
 
 
 @given(playbooks_of_few_texts())
-def test_pruning_takes_the_harmful_points_and_leaves_the_others_as_they_are(playbook: Playbook) -> None:
-    """What leaves and what stays is the whole playbook, each in canonical order; pruning again takes nothing."""
+def test_pruning_retires_only_harmful_points(playbook: Playbook) -> None:
     draft = Draft(playbook)
 
     left = prune(draft)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, playbook_of
-from playbook_db.domain.playbook_file import MAX_DEPTH, Layout, Migrated, Reading, decode, encode, read_playbook
+from playbook_db.domain.playbook_file import Layout, Reading, decode, encode, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookFileError
 from tests.builders import (
@@ -59,8 +59,7 @@ def refusal_of(data: bytes | str) -> PlaybookFileError:
 
 
 @given(filed_playbooks())
-def test_what_was_encoded_decodes_to_the_same_playbook(playbook: Playbook) -> None:
-    """Points, order, header and final newline: nothing is lost, and nothing needs a word."""
+def test_encode_and_decode_lose_nothing(playbook: Playbook) -> None:
     reading = decode(encode(playbook).encode("utf-8"), source=SOURCE)
 
     assert reading.playbook == playbook
@@ -69,23 +68,20 @@ def test_what_was_encoded_decodes_to_the_same_playbook(playbook: Playbook) -> No
 
 
 @given(filed_playbooks())
-def test_encoding_is_what_the_library_would_write(playbook: Playbook) -> None:
-    """Byte for byte `json.dumps(..., indent=2, ensure_ascii=False)`, in both layouts."""
+def test_encoding_equals_json_dumps(playbook: Playbook) -> None:
     for layout in ("sections", "flat"):
         assert encode(playbook, layout=layout) == text_of(content_of(playbook, layout), playbook.header)
 
 
 @given(filed_playbooks())
-def test_canonical_file_comes_out_as_it_went_in(playbook: Playbook) -> None:
-    """To the byte: unknown keys in any place, `last_updated`, a final newline or none."""
+def test_canonical_file_is_unchanged(playbook: Playbook) -> None:
     original = text_of(content_of(playbook), playbook.header).encode("utf-8")
 
     assert encode(decode(original, source=SOURCE).playbook).encode("utf-8") == original
 
 
 @given(filed_playbooks())
-def test_canonical_flat_file_comes_out_flat_as_it_went_in(playbook: Playbook) -> None:
-    """The flat layout gives the flat file back."""
+def test_canonical_flat_file_is_unchanged(playbook: Playbook) -> None:
     original = text_of(content_of(playbook, "flat"), playbook.header)
 
     reading = decode(original, source=SOURCE)
@@ -94,18 +90,7 @@ def test_canonical_flat_file_comes_out_flat_as_it_went_in(playbook: Playbook) ->
     assert encode(reading.playbook, layout="flat") == original
 
 
-@given(filed_playbooks())
-def test_flat_layout_lists_the_points_in_canonical_order(playbook: Playbook) -> None:
-    """For tools that still read it; only the sections are lost."""
-    reading = decode(encode(playbook, layout="flat"), source=SOURCE)
-
-    assert [(p.name, p.text, p.helpful, p.harmful) for p in reading.playbook.points] == [
-        (p.name, p.text, p.helpful, p.harmful) for p in playbook.points
-    ]
-
-
-def test_new_playbook_has_all_sections_and_the_documented_keys() -> None:
-    """`version`, `last_updated`, then the five sections, and a newline at the end."""
+def test_new_playbook_has_the_documented_keys() -> None:
     assert encode(Playbook()) == (
         '{\n  "version": "1.0",\n  "last_updated": null,\n  "sections": {\n    "PATTERNS & APPROACHES": [],\n'
         '    "MISTAKES TO AVOID": [],\n    "USER PREFERENCES": [],\n    "PROJECT CONTEXT": [],\n    "OTHERS": []\n'
@@ -113,8 +98,7 @@ def test_new_playbook_has_all_sections_and_the_documented_keys() -> None:
     )
 
 
-def test_entry_is_written_with_exactly_its_four_keys() -> None:
-    """No `score`, whatever was read."""
+def test_entry_has_four_keys() -> None:
     text = '{"key_points": [{"name": "kpt_001", "score": -3, "text": "ünïcode \\u2028", "extra": 1}]}'
 
     written = encode(decode(text, source=SOURCE).playbook, layout="flat")
@@ -125,21 +109,18 @@ def test_entry_is_written_with_exactly_its_four_keys() -> None:
     )
 
 
-def test_header_without_a_place_for_the_points_gets_them_last() -> None:
-    """No header can make the points disappear."""
+def test_header_without_points_gets_them_last() -> None:
     playbook = playbook_of([a_key_point()], header=Header((("version", "2"),)))
 
     assert list(json.loads(encode(playbook))) == ["version", "sections"]
 
 
 @pytest.mark.parametrize("text", ['{"sections": {}}', '{"sections": {}}\n'])
-def test_final_newline_is_remembered(text: str) -> None:
-    """Whether there is one is the file's own choice."""
+def test_final_newline_is_kept(text: str) -> None:
     assert decode(text, source=SOURCE).playbook.header.final_newline == text.endswith("\n")
 
 
-def test_byte_order_mark_is_passed_over() -> None:
-    """Windows editors write one; it is no part of the file's content."""
+def test_byte_order_mark_is_ignored() -> None:
     plain = encode(a_playbook(a_key_point()))
 
     for data in (plain.encode("utf-8-sig"), f"\ufeff{plain}"):
@@ -161,8 +142,7 @@ def test_byte_order_mark_is_passed_over() -> None:
         (" \n", "line 2, column 1", "the file is empty."),
     ],
 )
-def test_broken_json_is_refused_with_line_and_column(text: str, place: str, problem: str) -> None:
-    """The file is damaged: no reader can make sense of it."""
+def test_broken_json_names_line_and_column(text: str, place: str, problem: str) -> None:
     error = refusal_of(text)
 
     assert error.place == place
@@ -172,8 +152,7 @@ def test_broken_json_is_refused_with_line_and_column(text: str, place: str, prob
 
 
 @pytest.mark.parametrize("before", ["", '{\n  "version": "1.0",\n'])
-def test_unfinished_git_merge_is_told_from_other_damage(before: str) -> None:
-    """Conflict markers mean that somebody is in the middle of something: the file is theirs to finish."""
+def test_git_conflict_is_recognized(before: str) -> None:
     error = refusal_of(f'{before}<<<<<<< HEAD\n  "a": 1,\n=======\n  "a": 2,\n>>>>>>> main\n  "sections": {{}}\n}}')
 
     assert error.in_git_merge
@@ -181,8 +160,7 @@ def test_unfinished_git_merge_is_told_from_other_damage(before: str) -> None:
     assert error.problem == "a git merge is not finished (conflict markers); finish it first."
 
 
-def test_text_about_conflict_markers_is_no_conflict() -> None:
-    """A point may well be about git."""
+def test_text_about_conflicts_is_no_conflict() -> None:
     text = encode(a_playbook(a_key_point(text="\n<<<<<<< HEAD\n")))
 
     assert decode(text, source=SOURCE).playbook.points[0].text == "\n<<<<<<< HEAD\n"
@@ -190,23 +168,15 @@ def test_text_about_conflict_markers_is_no_conflict() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "utf-16-le"])
-def test_utf_16_is_refused_with_the_way_out(encoding: str) -> None:
-    """PowerShell writes it, with a mark at the start that gives it away."""
+def test_utf_16_is_refused(encoding: str) -> None:
+    """PowerShell writes it."""
     error = refusal_of('\ufeff{"sections": {}}'.encode(encoding))
 
     assert (error.place, error.damaged) == ("byte 0", True)
     assert error.problem == "this is not UTF-8. It looks like UTF-16; save it as UTF-8."
 
 
-def test_utf_16_without_its_mark_is_damaged_all_the_same() -> None:
-    """It may pass as UTF-8, but never as JSON."""
-    error = refusal_of('{"sections": {}}'.encode("utf-16-le"))
-
-    assert (error.place, error.damaged) == ("line 1, column 2", True)
-
-
-def test_other_encodings_are_refused_at_the_byte() -> None:
-    """Nothing is replaced by question marks."""
+def test_other_encodings_are_refused() -> None:
     error = refusal_of('{"key_points": ["für"]}'.encode("latin-1"))
 
     assert (error.place, error.problem, error.damaged) == ("byte 18", "this is not UTF-8.", True)
@@ -216,8 +186,7 @@ def test_other_encodings_are_refused_at_the_byte() -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", '"use ruff"', "5", "null"])
-def test_file_that_is_no_object_is_refused(text: str) -> None:
-    """It is JSON, so it isn't damaged, but no playbook."""
+def test_file_must_be_an_object(text: str) -> None:
     error = refusal_of(text)
 
     assert error.problem == f"a playbook must be a JSON object, but this is {text}."
@@ -233,8 +202,7 @@ def test_file_that_is_no_object_is_refused(text: str) -> None:
         ('{"sections": {}, "x": [{"\\u0061": 1, "a": 2}]}', "a"),
     ],
 )
-def test_key_that_stands_twice_is_refused(text: str, key: str) -> None:
-    """JSON readers drop the first in silence; here nothing is dropped."""
+def test_double_key_is_refused(text: str, key: str) -> None:
     error = refusal_of(text)
 
     assert f"the key {key!r} appears twice" in error.problem
@@ -243,8 +211,7 @@ def test_key_that_stands_twice_is_refused(text: str, key: str) -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("text", ['{{"key_points": [{{"text": "a", "score": {}}}]}}', '{{"sections": {{}}, "x": {}}}'])
-def test_number_that_json_does_not_have_is_refused(text: str, value: str) -> None:
-    """Python would read it; nobody else could read what we then write."""
+def test_nan_and_infinity_are_refused(text: str, value: str) -> None:
     error = refusal_of(text.format(value))
 
     assert (error.place, error.problem) in [
@@ -258,22 +225,12 @@ def test_number_that_json_does_not_have_is_refused(text: str, value: str) -> Non
     ("number", "shown"), [("1e400", "Infinity"), ("-1e400", "-Infinity"), ("9223372036854775808", None)]
 )
 @pytest.mark.parametrize("key", ["helpful", "harmful", "score"])
-def test_number_out_of_range_is_refused_with_entry_and_value(key: str, number: str, shown: str | None) -> None:
-    """What a database integer can't hold is no count."""
+def test_number_out_of_range_is_refused(key: str, number: str, shown: str | None) -> None:
     error = refusal_of(f'{{"key_points": ["a", {{"name": "kpt_007", "text": "b", "{key}": {number}}}]}}')
 
     assert error.place == "`key_points`, entry 2 ('kpt_007')"
     assert f"`{key}` must be a whole number" in error.problem
     assert f"it is {shown or number}." in error.problem
-
-
-def test_number_of_thousands_of_digits_is_refused() -> None:
-    """Python refuses to read it, which must not look like a bug of ours."""
-    digits = "9" * 5000
-
-    assert refusal_of(f'{{"sections": {{}}, "x": {digits}}}').place == "`x`"
-    error = refusal_of(f'{{"key_points": ["a", {{"name": "kpt_007", "text": "b", "score": {digits}}}]}}')
-    assert error.place == "`key_points`, entry 2 ('kpt_007')"
 
 
 @pytest.mark.parametrize(
@@ -285,8 +242,7 @@ def test_number_of_thousands_of_digits_is_refused() -> None:
         ('"\\ud83d": 1', "`?`", "it holds half a surrogate pair."),
     ],
 )
-def test_header_that_could_not_be_written_again_is_refused(field: str, place: str, problem: str) -> None:
-    """Unknown keys survive to the letter, or the file isn't taken in."""
+def test_unwritable_header_is_refused(field: str, place: str, problem: str) -> None:
     error = refusal_of(f'{{"sections": {{}}, {field}}}')
 
     assert (error.place, error.problem) == (place, problem)
@@ -300,8 +256,7 @@ def test_header_that_could_not_be_written_again_is_refused(field: str, place: st
         ('{"name": "kpt_001", "text": "half \\ud83d"}', "section 'OTHERS', entry 1 ('kpt_001')"),
     ],
 )
-def test_half_a_surrogate_pair_is_refused_with_its_entry(entry: str, place: str) -> None:
-    """JSON can say it, UTF-8 and the database can't; the message itself can be printed."""
+def test_half_a_surrogate_pair_is_refused(entry: str, place: str) -> None:
     error = refusal_of(f'{{"sections": {{"OTHERS": [{entry}]}}}}')
 
     assert error.place == place
@@ -309,41 +264,20 @@ def test_half_a_surrogate_pair_is_refused_with_its_entry(entry: str, place: str)
     assert str(error).isascii()
 
 
-def test_whole_surrogate_pair_is_one_character() -> None:
-    """Tools that escape everything write pairs."""
+def test_surrogate_pair_is_one_character() -> None:
     reading = decode('{"key_points": ["\\ud83d\\ude00"]}', source=SOURCE)
 
     assert reading.playbook.points[0].text == "😀"
 
 
 def test_deep_nesting_is_refused() -> None:
-    """A file that exhausts the reader is refused like any other, without a traceback."""
     for text in ("[" * 100_000, '{"sections": {}, "x": ' + "[" * 100_000 + "]" * 100_000 + "}"):
         error = refusal_of(text)
 
         assert error.problem == "it is nested too deeply for a playbook."
 
 
-def test_names_given_twice_are_renamed_when_asked_for() -> None:
-    """The repair of `--rename-duplicates` reaches the reader."""
-    text = '{"key_points": [{"name": "kpt_001", "text": "a"}, {"name": "kpt_001", "text": "b"}]}'
-
-    reading = decode(text, source=SOURCE, rename_duplicates=True)
-
-    assert [point.name for point in reading.playbook.points] == ["kpt_001", "kpt_002"]
-    assert "'kpt_001'" in refusal_of(text).problem
-
-
-def test_a_header_nested_too_deeply_is_refused() -> None:
-    """What can be read can be copied, written and printed again, from wherever it is called."""
-    depth = MAX_DEPTH + 1
-
-    assert refusal_of(f'{{"x": {"[" * depth}{"]" * depth}, "sections": {{}}}}').place == "`x`"
-    assert decode(f'{{"x": {"[" * MAX_DEPTH}{"]" * MAX_DEPTH}, "sections": {{}}}}', source=SOURCE)
-
-
-def test_a_refusal_can_always_be_printed() -> None:
-    """Whatever the file holds."""
+def test_refusal_can_always_be_printed() -> None:
     assert str(refusal_of('{"\\ud800": 1e400, "sections": {}}')).encode("utf-8")
 
 
@@ -407,9 +341,7 @@ def content_refusal(data: object) -> PlaybookFileError:
         ({"text": " use types\n", "helpful": MAX_COUNTER}, ("kpt_001", " use types\n", MAX_COUNTER, 0)),
     ],
 )
-def test_entry_of_any_shape_becomes_a_point(entry: object, point: tuple[str, str, int, int]) -> None:
-    """Bare text, text alone, score, canonical: a score splits into the two counters; where there are both
-    counters they win over it, and it wins over one alone. Texts are kept to the letter."""
+def test_each_shape_becomes_a_point(entry: object, point: tuple[str, str, int, int]) -> None:
     assert read_entry(entry) == point
 
 
@@ -423,38 +355,12 @@ def test_entry_of_any_shape_becomes_a_point(entry: object, point: tuple[str, str
         ),
     ],
 )
-def test_what_a_better_value_stands_beside_is_told(entry: dict[str, object], warning: str) -> None:
-    """Nothing is dropped without a word."""
+def test_ignored_values_are_named(entry: dict[str, object], warning: str) -> None:
     assert read(a_flat_dict({"text": "use types"} | entry)).warnings == (warning,)
 
 
-def test_shapes_may_be_mixed() -> None:
-    """The example of the scoring contract."""
-    reading = read(
-        a_flat_dict(
-            "Use type hints",
-            {"name": "kpt_002", "text": "Prefer pathlib"},
-            {"name": "kpt_003", "text": "Avoid globals", "score": -3},
-            {"name": "kpt_004", "text": "Write tests", "helpful": 8, "harmful": 2},
-        )
-    )
-
-    assert reading.playbook.content == (
-        ("kpt_001", "Use type hints", OTHERS, 0, 0),
-        ("kpt_002", "Prefer pathlib", OTHERS, 0, 0),
-        ("kpt_003", "Avoid globals", OTHERS, 0, 3),
-        ("kpt_004", "Write tests", OTHERS, 8, 2),
-    )
-    assert reading.migrated == (
-        Migrated("kpt_001", "bare_string", None),
-        Migrated("kpt_002", "dict_no_score", None),
-        Migrated("kpt_003", "dict_with_score", -3),
-    )
-
-
 @given(st.lists(entries, max_size=6), st.lists(st.tuples(section_names, st.lists(entries, max_size=4)), max_size=4))
-def test_no_entry_is_dropped_and_no_name_stands_twice(flat: list[Any], sections: list[tuple[str, list[Any]]]) -> None:
-    """Whatever shapes are mixed: as many points as entries, their texts in order, every name once."""
+def test_no_entry_is_lost_and_names_are_unique(flat: list[Any], sections: list[tuple[str, list[Any]]]) -> None:
     by_section = dict(sections)
     canonical = [entry for title in a_sections_dict({})["sections"] for entry in by_section.get(title, [])]
     for data, listed in ((a_flat_dict(*flat), flat), ({"sections": by_section}, canonical)):
@@ -465,8 +371,7 @@ def test_no_entry_is_dropped_and_no_name_stands_twice(flat: list[Any], sections:
 
 
 @given(st.lists(entries, max_size=6))
-def test_what_was_read_reads_the_same_once_it_is_canonical(flat: list[Any]) -> None:
-    """A second load migrates nothing and changes nothing."""
+def test_second_load_migrates_nothing(flat: list[Any]) -> None:
     first = read(a_flat_dict(*flat), rename_duplicates=True).playbook
 
     second = read(a_flat_dict(*(an_entry(p.name, p.text, p.helpful, p.harmful) for p in first.points)))
@@ -479,8 +384,7 @@ def test_what_was_read_reads_the_same_once_it_is_canonical(flat: list[Any]) -> N
 # --- flat and sections ---
 
 
-def test_flat_file_goes_to_others_with_its_names() -> None:
-    """Also names that belong to another section's slug: they are kept for ever."""
+def test_flat_file_goes_to_others() -> None:
     reading = read(a_flat_dict(an_entry("pat-001"), an_entry("kpt_007")))
 
     assert [(point.name, point.section) for point in reading.playbook.points] == [
@@ -491,8 +395,7 @@ def test_flat_file_goes_to_others_with_its_names() -> None:
     assert reading.warnings == ()
 
 
-def test_sections_are_read_into_canonical_order() -> None:
-    """In whatever order the file has them; the order within a section is the file's."""
+def test_sections_get_canonical_order() -> None:
     reading = read(
         {
             "sections": {
@@ -512,8 +415,7 @@ def test_sections_are_read_into_canonical_order() -> None:
 
 
 @pytest.mark.parametrize("field", ['"skills": {"a-1": {"content": "x"}}', '"bullets": [{"id": "a-1", "content": "x"}]'])
-def test_sections_that_list_the_ids_of_another_tool_are_refused(field: str) -> None:
-    """An id is no text; a text that is an id of nothing is one."""
+def test_sections_of_ids_are_refused(field: str) -> None:
     data = f'{{{field}, "sections": {{"testing": ["a-1"], "other": ["gone-1"]}}}}'
 
     with pytest.raises(PlaybookFileError, match=r"they list ids of `(skills|bullets)`.* Put the texts into a Markdown"):
@@ -522,21 +424,13 @@ def test_sections_that_list_the_ids_of_another_tool_are_refused(field: str) -> N
     assert [point.text for point in points] == ["a-2", "gone-1"]
 
 
-def test_texts_that_look_like_the_ids_of_another_tool_are_refused() -> None:
-    """Even if the file has nothing else: such a text says nothing."""
+def test_texts_like_ids_are_refused() -> None:
     with pytest.raises(PlaybookFileError, match="they list ids such as `testing-00001`, so this is another tool's"):
         read({"sections": {"testing": ["use uv", "testing-00001"]}})
     assert read({"sections": {"testing": ["see testing-00001"]}}).playbook.points
 
 
-def test_missing_sections_are_empty() -> None:
-    """A file need not name all five."""
-    assert read({"sections": {}}).playbook.points == ()
-    assert [p.name for p in read({"sections": {MISTAKES: ["be careful"]}}).playbook.points] == ["mis-001"]
-
-
-def test_unknown_section_goes_to_others_and_is_reported() -> None:
-    """Nothing is dropped in silence."""
+def test_unknown_section_goes_to_others() -> None:
     reading = read({"sections": {"TIPS": [an_entry("tip-1"), "be brief"], OTHERS: [an_entry("oth-001")]}})
 
     assert [(point.name, point.section) for point in reading.playbook.points] == [
@@ -547,8 +441,7 @@ def test_unknown_section_goes_to_others_and_is_reported() -> None:
     assert reading.warnings == ("the section 'TIPS' is unknown; its points (2) go to OTHERS",)
 
 
-def test_sections_win_over_key_points_with_a_warning() -> None:
-    """A file with both keys is one of sections."""
+def test_sections_win_over_key_points() -> None:
     reading = read({**a_flat_dict(an_entry("kpt_001")), "sections": {PATTERNS: [an_entry("pat-001")]}})
 
     assert [point.name for point in reading.playbook.points] == ["pat-001"]
@@ -567,16 +460,14 @@ def test_sections_win_over_key_points_with_a_warning() -> None:
         ({"key_points": [], "version": "1.0", "sections": {}}, (("version", "1.0"), ("sections", None))),
     ],
 )
-def test_header_keeps_every_other_key_in_its_place(data: dict[str, Any], fields: tuple[tuple[str, Any], ...]) -> None:
-    """The points' place among them is the file's, too; an ignored `key_points` is left out."""
+def test_other_keys_keep_their_place(data: dict[str, Any], fields: tuple[tuple[str, Any], ...]) -> None:
     assert read(data).playbook.header.fields == fields
 
 
 # --- names ---
 
 
-def test_unnamed_entry_gets_the_next_free_legacy_name() -> None:
-    """One more than the highest before it, and never one that stands later in the file."""
+def test_unnamed_entry_gets_a_free_name() -> None:
     reading = read(a_flat_dict("a", an_entry("kpt_002"), "b", an_entry("kpt_009"), "c", {"text": "d"}))
 
     assert [point.name for point in reading.playbook.points] == [
@@ -589,22 +480,13 @@ def test_unnamed_entry_gets_the_next_free_legacy_name() -> None:
     ]
 
 
-def test_unnamed_entry_does_not_take_a_name_that_stands_later() -> None:
-    """It would make the later one a duplicate."""
-    reading = read(a_flat_dict("a", an_entry("kpt_001"), an_entry("kpt_002")))
-
-    assert [point.name for point in reading.playbook.points] == ["kpt_003", "kpt_001", "kpt_002"]
-
-
-def test_unnamed_entry_of_a_section_gets_its_slug() -> None:
-    """As a new point of that section would."""
+def test_unnamed_entry_gets_its_sections_slug() -> None:
     reading = read({"sections": {PATTERNS: ["a", an_entry("pat-005"), "b"], MISTAKES: [{"text": "c", "score": -1}]}})
 
     assert [point.name for point in reading.playbook.points] == ["pat-001", "pat-005", "pat-006", "mis-001"]
 
 
-def test_name_that_stands_twice_is_refused_with_both_places() -> None:
-    """Over the whole playbook; and it is said how to repair it."""
+def test_double_name_is_refused() -> None:
     error = content_refusal({"sections": {PATTERNS: ["a", an_entry("kpt_001")], OTHERS: [an_entry("kpt_001", "b")]}})
 
     assert error.place == "section 'OTHERS', entry 1"
@@ -613,16 +495,7 @@ def test_name_that_stands_twice_is_refused_with_both_places() -> None:
     assert "--rename-duplicates" in error.problem
 
 
-def test_name_that_stands_twice_in_a_flat_file_is_refused_with_both_places() -> None:
-    """Entries are counted from 1, as people count."""
-    error = content_refusal(a_flat_dict(an_entry("kpt_001"), "a", an_entry("kpt_001", "b")))
-
-    assert error.place == "`key_points`, entry 3"
-    assert "`key_points`, entry 1" in error.problem
-
-
-def test_duplicates_can_be_renamed_and_nothing_is_dropped() -> None:
-    """The first keeps the name, the others get new ones of their section, and each is told."""
+def test_duplicates_can_be_renamed() -> None:
     reading = read(
         {
             "sections": {
@@ -640,20 +513,12 @@ def test_duplicates_can_be_renamed_and_nothing_is_dropped() -> None:
     )
 
 
-def test_duplicate_of_a_flat_file_gets_a_legacy_name() -> None:
-    """A flat file has no slugs."""
-    reading = read(a_flat_dict(an_entry("kpt_001"), an_entry("kpt_001")), rename_duplicates=True)
-
-    assert [point.name for point in reading.playbook.points] == ["kpt_001", "kpt_002"]
-
-
 # --- refusals ---
 
 
 @pytest.mark.parametrize("value", ["3", -1, True, 1.5, float("nan"), float("inf"), 2**63, 10**70, None, [], {"n": 1}])
 @pytest.mark.parametrize("key", ["helpful", "harmful"])
-def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
-    """File, entry, its name and the value are named; a counter is whole, >= 0 and fits the database."""
+def test_odd_counter_is_refused(key: str, value: object) -> None:
     error = content_refusal(a_flat_dict("a", {"name": "kpt_007", "text": "b", key: value}))
 
     assert error.place == "`key_points`, entry 2 ('kpt_007')"
@@ -663,8 +528,7 @@ def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     "value", ["-3", True, 0.5, float("nan"), float("-inf"), 2**63, -(2**63), None, [5], {}, "a long text " * 30]
 )
-def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
-    """A score may be negative, but nothing is rounded and nothing guessed; a long value is cut short."""
+def test_odd_score_is_refused(value: object) -> None:
     error = content_refusal({"sections": {MISTAKES: [{"name": "mis-001", "text": "b", "score": value}]}})
 
     assert error.place == "section 'MISTAKES TO AVOID', entry 1 ('mis-001')"
@@ -683,16 +547,14 @@ def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
         ("ab\ud83d", '`text` is "ab\\ud83d": a text must be Unicode, but this one contains half a surrogate pair'),
     ],
 )
-def test_text_that_is_none_is_refused(value: object, problem: str) -> None:
-    """Blank, no string, or nothing that UTF-8 can hold."""
+def test_odd_text_is_refused(value: object, problem: str) -> None:
     error = content_refusal(a_flat_dict({"name": "kpt_001", "text": value}))
 
     assert error.place == "`key_points`, entry 1 ('kpt_001')"
     assert error.problem.startswith(problem)
 
 
-def test_entry_without_a_text_is_refused() -> None:
-    """A point is its text; a bare string that is blank is none, either."""
+def test_entry_needs_a_text() -> None:
     assert "`text` is null" in content_refusal(a_flat_dict({"name": "kpt_001", "score": 1})).problem
     assert '`text` is " "' in content_refusal(a_flat_dict("a", " ")).problem
 
@@ -710,7 +572,6 @@ def test_entry_without_a_text_is_refused() -> None:
     ],
 )
 def test_bad_name_is_refused(value: object, problem: str) -> None:
-    """It could break out of its brackets in a prompt, or isn't one at all."""
     error = content_refusal({"sections": {"TIPS": [{"name": value, "text": "a"}]}})
 
     assert error.place.startswith("section 'TIPS', entry 1")
@@ -718,8 +579,7 @@ def test_bad_name_is_refused(value: object, problem: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [None, 5, 1.5, True, ["a"]])
-def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
-    """Neither text nor object: it is shown as it is."""
+def test_unknown_shape_is_refused(entry: object) -> None:
     error = content_refusal(a_flat_dict("a", entry))
 
     assert error.place == "`key_points`, entry 2"
@@ -741,15 +601,13 @@ def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
         ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, but it is null."),
     ],
 )
-def test_file_that_is_no_playbook_is_refused(data: object, place: str, problem: str) -> None:
-    """What isn't there can't be read; the place and what stands there instead are named."""
+def test_other_json_is_refused(data: object, place: str, problem: str) -> None:
     error = content_refusal(data)
 
     assert (error.place, error.problem) == (place, problem)
 
 
-def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
-    """Also where that was given anew."""
+def test_migration_is_reported_by_new_name() -> None:
     data = a_flat_dict({"name": "a", "text": "x"}, {"name": "a", "text": "y"})
 
     reading = read_playbook(data, source="F", rename_duplicates=True)
@@ -757,8 +615,7 @@ def test_what_was_migrated_is_told_under_the_name_it_has_now() -> None:
     assert [entry.name for entry in reading.migrated] == [point.name for point in reading.playbook.points]
 
 
-def test_what_an_entry_says_beside_is_kept_as_far_as_json_can() -> None:
-    """The rest is left out with a warning that names the entry and the key."""
+def test_other_keys_of_an_entry_are_kept() -> None:
     entry = an_entry("oth-001") | {"note": "mine", "odd": float("nan"), "half": "\ud800"}
 
     reading = read_playbook(a_sections_dict({"OTHERS": [entry]}), source="F")

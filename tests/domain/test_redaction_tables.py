@@ -99,64 +99,44 @@ def _is_found_and_masked(anchor: str, pattern: Pattern) -> bool:
     return tried is not None and "[masked: " in redact(tried)
 
 
-def test_a_pattern_finds_a_secret_and_it_is_masked() -> None:
-    """In a text made for it, or in one of the sets."""
+def test_patterns_mask_their_secrets() -> None:
     assert [f"{pattern[0]} {anchor!r}" for anchor, pattern in _ALL if not _is_found_and_masked(anchor, pattern)] == []
 
 
-def test_a_call_takes_a_password() -> None:
-    """It is masked wherever it stands among the arguments, but as the first."""
+def test_call_has_a_password() -> None:
     calls = [literal for literal, _ in commands._CALLS.rows]
 
     assert [call for call in calls if _TOKEN in redact(f'{call}"h", "{_TOKEN}")')] == []
 
 
-def test_a_name_in_another_language_means_a_secret() -> None:
-    """As the word that begins a line of settings."""
-    foreign = [*rules.FOREIGN_PASSWORDS, *rules.FOREIGN_SECRETS]
-
-    assert [name for name in foreign if _TOKEN in redact(f"{name}: {_TOKEN}")] == []
-
-
-def test_a_word_at_the_end_of_a_name_means_a_secret() -> None:
-    """`my_password`, `MyApiKey`, `MY_TOKEN`."""
-    listed = sorted(rules.PASSWORDS | rules.GLUED_KEYS)
-
-    assert [word for word in listed if _TOKEN in redact(f'MY_{word.upper()} = "{_TOKEN}"')] == []
-
-
-def test_a_word_before_key_means_a_secret() -> None:
-    """`signing_key`, and in prose."""
-    listed = sorted(rules.KEYED - rules.PUBLIC_KEYS)
-
-    assert [word for word in listed if _TOKEN in redact(f'{word}_key = "{_TOKEN}"')] == []
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({*rules.FOREIGN_PASSWORDS, *rules.FOREIGN_SECRETS}, "{}: §"),
+        ({word.upper() for word in rules.PASSWORDS | rules.GLUED_KEYS}, 'MY_{} = "§"'),
+        (rules.KEYED - rules.PUBLIC_KEYS, '{}_key = "§"'),
+        (rules.AFTERTHOUGHTS, 'password_{} = "§"'),
+    ],
+)
+def test_names_mean_secrets(words: set[str], text: str) -> None:
+    assert [word for word in sorted(words) if _TOKEN in redact(text.format(word).replace("§", _TOKEN))] == []
 
 
-def test_a_word_after_the_name_changes_nothing() -> None:
-    """`password_prod`."""
-    listed = sorted(rules.AFTERTHOUGHTS)
-
-    assert [word for word in listed if _PASSWORD in redact(f'password_{word} = "{_PASSWORD}"')] == []
-
-
-def test_a_name_about_a_secret_has_none() -> None:
-    """`password_count`, `public_key`."""
+def test_name_about_a_secret_has_none() -> None:
     texts = [f'password_{word} = "{_PASSWORD}"' for word in sorted(rules.ABOUT)]
     texts += [f'{word}_key = "{_PASSWORD}"' for word in sorted(rules.PUBLIC_KEYS - rules.ABOUT)]
 
     assert [text for text in texts if redact(text) != text] == []
 
 
-def test_a_name_with_a_word_of_no_secret_has_none() -> None:
-    """If the name alone is not sure: `auth_for_id`, and not `auth_for_ci`."""
+def test_harmless_word_in_a_name_means_none() -> None:
     texts = [f'auth_for_{word} = "{_TOKEN}"' for word in sorted(rules.NO_SECRETS)]
 
     assert [text for text in texts if redact(text) != text] == []
     assert _TOKEN not in redact(f'auth_for_ci = "{_TOKEN}"')
 
 
-def test_a_word_of_talk_is_no_password() -> None:
-    """Any other word is taken for one, and so are several words."""
+def test_common_word_is_no_password() -> None:
     texts = [
         text for word in sorted(rules.TALK) for text in (f"DB_PASSWORD={word}", f'password = "lantern {word} orchid"')
     ]
@@ -166,8 +146,7 @@ def test_a_word_of_talk_is_no_password() -> None:
     assert redact('password = "lantern candle orchid"') == 'password = "[masked: password]"'
 
 
-def test_an_id_stays() -> None:
-    """Though it has a prefix as tokens have."""
+def test_id_stays() -> None:
     texts = [f"see {prefix}_{_TOKEN}xY7zQ" for prefix in rules.IDS]
 
     assert [text for text in texts if redact(text) != text] == []
@@ -198,34 +177,10 @@ def _faults_of(row: tuple[str, ...], cells: tuple[str, ...]) -> list[str]:
     return faults
 
 
-def test_a_row_of_a_table_is_whole() -> None:
-    """Whoever adds a tool or a prefix reads here which row is wrong, and why."""
+def test_tables_have_valid_rows() -> None:
+    """A contributor reads here which row is wrong, and why."""
     rows = [(row, cells) for name, cells in _ROWS.items() for row in getattr(rules, name)]
 
     assert [fault for row, cells in rows for fault in _faults_of(row, cells)] == []
     assert len(rows) > 90
     assert all(listed for name, listed in vars(rules).items() if name.isupper())
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (("mytool",), "a row is a tuple of 2 texts: commands, between."),
-        (("mytool", "(?:-p"), "is no regular expression"),
-        (("mytool", "<anything>-p "), "<anything> is not in PARTS."),
-        (("mytool", "(-p|-q) "), "a group captures"),
-    ],
-)
-def test_a_bad_row_is_named(row: tuple[str, ...], said: str) -> None:
-    """With the reason."""
-    (fault,) = _faults_of(row, _ROWS["OPTIONS"])
-
-    assert repr(row) in fault
-    assert said in fault
-
-
-def test_an_unknown_check_is_named() -> None:
-    """A token passes one of a few checks."""
-    row = ("token", "abc_", "[a-z]{20}", "perhaps")
-
-    assert "unknown check 'perhaps'" in _faults_of(row, _ROWS["PREFIXED"])[0]

@@ -15,27 +15,25 @@ def _words(question: str) -> list[str]:
     ("question", "expected"),
     [
         ("Why does src/api/users.py fail?", ["src api users py", "src", "api", "users", "py", "fail"]),
-        ("parse_header", ["parse header", "parse", "header"]),
         ("parseHeader", ["parseheader", "parse", "header"]),
         ("pip install --no-cache", ["no cache", "pip", "install", "cache"]),
         ("error E1101, then TS2345!", ["error", "e1101", "ts2345"]),
         ("pat-001", ["pat 001", "pat", "001"]),
         ("uv CI Go -x", ["uv", "ci", "go", "x"]),
         ("请重启服务 uv", ["请 重", "重 启", "启 服", "服 务", "uv"]),
-        ("猫", ["猫"]),
         ("please do it for me", []),
         ('AND "OR" NOT NEAR( * ^ :', ["near"]),
         ('"; DROP TABLE key_points; --', ["key points", "drop", "table", "key", "points"]),
         ("\0 \ud800 \n", []),
     ],
 )
-def test_what_a_question_asks_for(question: str, expected: list[str]) -> None:
-    """Words that count, short ones too; names whole and by their parts; never an operator."""
+def test_words_of_a_question(question: str, expected: list[str]) -> None:
+    """Never an operator of the search."""
     assert _words(question) == expected
 
 
-def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
-    """The prompt stands before or behind what was pasted; identifiers leave two thirds of the room to words."""
+def test_long_question_keeps_both_ends() -> None:
+    """Identifiers use a third of the terms at most."""
     found = terms(" ".join(f"a{n}.py {'b' * n}" for n in range(3, 80)))
 
     assert len(found) == MOST_TERMS
@@ -48,32 +46,18 @@ def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
     [
         ("umlaut", 1.0),
         ("tests", 0.6),
-        ("working", 0.6),
         ("wanted", 0.6),  # a form of a stop word
-        ("carry", 0.6),
         ("TS2589", 1.5),
-        ("parseHeader", 1.5),
-        ("x", 0.5),
         ("42", 0.5),
         ("500", 1.0),
-        ("uv", 1.0),
         ("猫", 0.5),
     ],
 )
-def test_a_name_says_more_than_a_word_and_a_common_word_less(question: str, weight: float) -> None:
-    """In whichever form it stands."""
+def test_names_weigh_more_than_words(question: str, weight: float) -> None:
     assert terms(question)[0].weight == weight
 
 
-def test_a_plain_word_beside_a_name_weighs_as_one_without_it() -> None:
-    """Though both are parts of one identifier."""
-    weights = {term.words: term.weight for term in terms("RoofPanel::umlaut") if not term.is_whole}
-
-    assert weights == {("roofpanel",): 1.5, ("umlaut",): 1.0, ("roof",): 1.0, ("panel",): 1.0}
-
-
-def test_a_word_that_the_question_repeats_says_more() -> None:
-    """In the same form, however often; so does a part of another identifier."""
+def test_repeated_word_weighs_more() -> None:
     weights = {term.words[0]: term.weight for term in terms("Pool, pool! src/client.py, client: umlaut in src")}
 
     assert weights["pool"] == weights["client"] == weights["src"] > weights["umlaut"] == 1.0
@@ -81,26 +65,23 @@ def test_a_word_that_the_question_repeats_says_more() -> None:
 
 
 @pytest.mark.parametrize("question", ["umlaut's", "umlaut\u2019s,", "isn't the umlaut", "'umlaut'"])
-def test_what_is_contracted_isn_t_asked_for(question: str) -> None:
-    """An `s` or `t` would be found in most texts."""
+def test_contractions_are_ignored(question: str) -> None:
     assert _words(question) == ["umlaut"]
 
 
-def test_a_hundred_kilobytes_are_as_good_as_their_beginning_and_end() -> None:
-    """What somebody pasted costs no more time than what we read of it; a log says at its end what went wrong."""
+def test_middle_of_a_long_question_is_ignored() -> None:
     assert _words("parser " + "x " * 50_000 + "umlaut") == _words("parser x umlaut")
 
 
 @given(st.text(max_size=200))
-def test_no_text_makes_a_term_that_is_more_than_letters_and_digits(text: str) -> None:
-    """So between quotes it is nothing else to FTS5, nor to PostgreSQL."""
+def test_terms_are_letters_and_digits(text: str) -> None:
+    """So a database reads no operator in them."""
     for term in terms(text):
         assert term.words
         assert all(word.isalnum() for word in term.words)
 
 
-def test_who_has_the_rarer_words_comes_first() -> None:
-    """What stands in every text says next to nothing."""
+def test_rare_words_rank_first() -> None:
     common, rare = Term(("tests",)), Term(("parser",))
 
     best = ranked([(common, range(100)), (rare, [7, 3])], 100)
@@ -110,8 +91,7 @@ def test_who_has_the_rarer_words_comes_first() -> None:
 
 
 @pytest.mark.parametrize("live", [1, 20, 500, 10_000])
-def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
-    """In a playbook of any size, so that one threshold serves all; and in two forms no more."""
+def test_unique_word_counts_one(live: int) -> None:
     once = [(Term(("parser",)), [1])]
 
     assert ranked(once, live) == [(1, pytest.approx(1))]
@@ -120,8 +100,8 @@ def test_a_word_that_one_point_alone_has_counts_one(live: int) -> None:
     assert ranked([], live) == []
 
 
-def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not() -> None:
-    """In a longer text, one word matches by chance. An error wants more."""
+def test_one_word_is_enough_for_a_short_question() -> None:
+    """A common word is not, and an error needs more."""
     few, more = ([Term((f"w{n}",)) for n in range(count)] for count in (9, 11))
 
     assert 0.6 < least_fitting(few[:1]) == least_fitting(few) < 1
@@ -129,25 +109,7 @@ def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not()
     assert 1 < least_fitting(few[:5], strongly=True) < 2 < least_fitting(more, strongly=True) == 3
 
 
-def test_two_common_words_of_a_long_question_are_too_little() -> None:
-    """Two rare words are enough, however long the question is."""
-    long = terms(" ".join(f"w{'x' * n}" for n in range(40)))
-
-    assert 0.6 + 0.6 < least_fitting(long) < 2
-    assert least_fitting(long[:11]) == least_fitting(long)
-
-
-def test_a_pair_of_letters_without_spaces_is_half_a_word() -> None:
-    """So a Chinese sentence asks for no more than an English one."""
-    pairs = terms("部署前先清空缓存再重启登录服务然后检查")
-
-    assert len(pairs) == 18
-    assert least_fitting(pairs[:9]) == least_fitting(pairs) == least_fitting(pairs[:1])
-    assert least_fitting([*pairs, Term(("umlaut",))]) > least_fitting(pairs)
-
-
-def test_an_identifier_is_one_word_of_a_question_however_many_parts_it_has() -> None:
-    """A path asks for no more than a word does, though its parts are looked up, too."""
+def test_identifier_is_one_word() -> None:
     path = terms("why does internal/db/pool/conn_limit.go block here, on a clean checkout made yesterday evening")
 
     assert len(path) > 11
@@ -155,7 +117,6 @@ def test_an_identifier_is_one_word_of_a_question_however_many_parts_it_has() -> 
     assert least_fitting([term for term in path if not term.is_whole]) > 1
 
 
-def test_a_long_point_needs_more_as_something_in_it_always_matches() -> None:
-    """With the square root of its length, whatever the question is."""
+def test_long_point_needs_more() -> None:
     assert [stretched(0.7, "x" * length) for length in (40, 200)] == [0.7, 0.7]
     assert stretched(1.5, "x" * 800) == 3.0

@@ -15,7 +15,6 @@ TICK = timedelta(microseconds=1)
 
 
 def utc(*parts: int) -> datetime:
-    """A time in UTC."""
     return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
 
@@ -34,10 +33,8 @@ def utc(*parts: int) -> datetime:
         ("2026-03-28 14:30:05 -02:30", utc(2026, 3, 28, 17, 0, 5), utc(2026, 3, 28, 17, 0, 6) - TICK),
     ],
 )
-def test_a_day_a_minute_or_a_second_is_meant_to_its_end_or_from_its_beginning(
-    text: str, begin: datetime, end: datetime
-) -> None:
-    """Without a zone it is that of the person, with its summer time."""
+def test_day_or_minute_has_a_begin_and_an_end(text: str, begin: datetime, end: datetime) -> None:
+    """Without a time zone, it is local."""
     assert parse_time(text, now=NOW, zone=BERLIN, end=False) == begin
     assert parse_time(text, now=NOW, zone=BERLIN) == end
 
@@ -56,8 +53,7 @@ def test_a_day_a_minute_or_a_second_is_meant_to_its_end_or_from_its_beginning(
         ("2026-03-01 10:00:00.5-0230", utc(2026, 3, 1, 12, 30, 0, 500_000)),
     ],
 )
-def test_what_is_told_exactly_is_taken_exactly(text: str, moment: datetime) -> None:
-    """A length of time ago, or a time with a fraction, has neither beginning nor end."""
+def test_exact_time_is_exact(text: str, moment: datetime) -> None:
     assert parse_time(text, now=NOW, zone=BERLIN) == moment
     assert parse_time(text, now=NOW, zone=BERLIN, end=False) == moment
 
@@ -69,14 +65,12 @@ def test_what_is_told_exactly_is_taken_exactly(text: str, moment: datetime) -> N
         "99999999999999999d", "0001-01-01T00:00+10:00", "٢h", "2026-03-01 10", "9999-12-31",
     ],
 )  # fmt: skip
-def test_anything_else_is_no_time(text: str) -> None:
-    """Nothing is guessed, and nothing that is out of every calendar breaks."""
+def test_other_texts_are_no_time(text: str) -> None:
     assert parse_time(text, now=NOW, zone=BERLIN) is None
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1)), st.integers(-12 * 60, 12 * 60))
-def test_a_time_as_the_history_has_it_is_that_time(moment: datetime, minutes: int) -> None:
-    """Microseconds and the offset always stand in it, so it names one moment in any zone."""
+def test_times_of_the_history_are_read(moment: datetime, minutes: int) -> None:
     known = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
 
     read = parse_time(known.isoformat(timespec="microseconds"), now=NOW, zone=BERLIN)
@@ -85,8 +79,7 @@ def test_a_time_as_the_history_has_it_is_that_time(moment: datetime, minutes: in
 
 
 @given(st.text(max_size=30))
-def test_no_text_breaks_the_reading(text: str) -> None:
-    """Whatever is typed is a time in UTC, or none."""
+def test_any_text_is_a_utc_time_or_none(text: str) -> None:
     read = parse_time(text, now=NOW, zone=BERLIN)
 
     assert read is None or read.tzinfo is UTC
@@ -97,6 +90,5 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     [({"seconds": 20}, "just now"), ({"minutes": 1}, "1 minute ago"), ({"hours": 5}, "5 hours ago"),
      ({"days": 40}, "40 days ago"), ({"hours": -1}, "just now")],
 )  # fmt: skip
-def test_how_long_ago_is_told_in_one_unit(passed: dict[str, int], said: str) -> None:
-    """Also where a clock goes wrong."""
+def test_age_has_one_unit(passed: dict[str, int], said: str) -> None:
     assert ago(NOW - timedelta(**passed), now=NOW) == said

@@ -46,7 +46,7 @@ def undone(
     prefer: Side | None = None,
     forgotten: bool = False,
 ) -> tuple[Draft, UndoOutcome]:
-    """The draft after undoing what made *after* of *before*, where one point stands as *now* says."""
+    """Undo a change of a point from *before* to *after*, if it is now as *now*."""
     name = now.point.name
     draft = Draft(
         Playbook((*others, now.point) if now.is_live else others, frozenset() if now.is_live else frozenset({name}))
@@ -61,31 +61,28 @@ def changed(**fields: Any) -> KeyPoint:
     return replace(WAS, **fields)
 
 
-def test_votes_are_subtracted_from_what_stands_now() -> None:
-    """Those that came later stay."""
+def test_undo_subtracts_votes() -> None:
+    """Later votes stay."""
     draft, _ = undone(live(WAS), live(changed(helpful=3, harmful=1)), live(changed(helpful=7, harmful=1)))
 
     assert draft.changes == [Change("vote", changed(helpful=6))]
 
 
-def test_a_counter_never_falls_below_zero() -> None:
-    """Where somebody set it lower since, it ends at zero, and that is told."""
+def test_undone_counter_is_never_negative() -> None:
     draft, outcome = undone(live(WAS), live(changed(helpful=7)), live(changed(helpful=1)))
 
     assert draft["pat-001"].helpful == 0
     assert outcome.notes == ["pat-001 has fewer helpful votes than the undo removes; it is left with 0"]
 
 
-def test_a_text_and_a_section_go_back_in_one_change_with_the_votes() -> None:
-    """What nobody changed since is as it was, its place too."""
+def test_undo_is_one_change_of_a_point() -> None:
     after = changed(text="use ruff 2", section=MISTAKES, position=9, helpful=3)
     draft, _ = undone(live(WAS), live(after), live(replace(after, harmful=4)))
 
     assert draft.changes == [Change("edit", changed(harmful=4), reworded=True)]
 
 
-def test_what_was_changed_back_already_is_left_alone() -> None:
-    """Nothing to do is no change, and no collision."""
+def test_nothing_is_left_to_undo() -> None:
     draft, outcome = undone(live(WAS), live(changed(text="use ruff 2")), live(WAS))
 
     assert (draft.changes, outcome.collisions) == ([], [])
@@ -95,15 +92,11 @@ def test_what_was_changed_back_already_is_left_alone() -> None:
     ("fields", "since", "collision"),
     [
         ({"text": "b"}, {"text": "c"}, Collision("pat-001, its text", "c", "use ruff")),
-        (
-            {"section": MISTAKES},
-            {"section": "OTHERS"},
-            Collision("pat-001, its section", "OTHERS", PATTERNS),
-        ),
+        ({"section": MISTAKES}, {"section": "OTHERS"}, Collision("pat-001, its section", "OTHERS", PATTERNS)),
     ],
 )
-def test_what_was_changed_again_collides(fields: Any, since: Any, collision: Collision) -> None:
-    """Both sides are shown; a preference decides, and the votes are undone either way."""
+def test_later_change_of_a_text_collides(fields: Any, since: Any, collision: Collision) -> None:
+    """A preference decides; votes are undone in any case."""
     after, now = live(changed(helpful=3, **fields)), live(changed(helpful=3, **since))
 
     assert undone(live(WAS), after, now)[1].collisions == [collision]
@@ -112,16 +105,14 @@ def test_what_was_changed_again_collides(fields: Any, since: Any, collision: Col
     assert undone(live(WAS), after, now, prefer="ours")[1].notes == [f"{collision.what}: stays as it is now"]
 
 
-def test_an_added_point_leaves_with_the_votes_it_got_since() -> None:
-    """They are no collision: they stay in the history."""
+def test_undone_add_retires_with_later_votes() -> None:
     draft, _ = undone(None, live(WAS), live(changed(helpful=5, position=4)))
 
-    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was undone")]
+    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was undone", cause="undo")]
 
 
 @pytest.mark.parametrize("since", [{"text": "use ruff 2"}, {"section": MISTAKES}], ids=str)
-def test_an_added_point_that_somebody_reworked_collides(since: Any) -> None:
-    """What somebody took trouble with doesn't leave by the way."""
+def test_undone_add_of_a_changed_point_collides(since: Any) -> None:
     now = live(changed(**since))
     _, outcome = undone(None, live(WAS), now)
 
@@ -132,31 +123,29 @@ def test_an_added_point_that_somebody_reworked_collides(since: Any) -> None:
     assert [c.kind for c in undone(None, live(WAS), now, prefer="theirs")[0].changes] == ["retire"]
 
 
-def test_a_retired_point_returns_as_it_was_with_what_came_later() -> None:
-    """The revision that retired it had voted on it too; another one voted in between."""
+def test_undone_retirement_keeps_later_votes() -> None:
     after, now = away(changed(helpful=2, harmful=3)), away(changed(helpful=4, harmful=3))
     draft, _ = undone(live(WAS), after, now)
 
     assert draft.changes == [Change("restore", changed(helpful=4), reworded=True)]
 
 
-def test_a_point_that_was_restored_meanwhile_is_left_live() -> None:
-    """Also with another text than it left with."""
+def test_restored_point_stays_live() -> None:
     draft, outcome = undone(live(WAS), away(WAS), live(changed(text="reworded since")))
 
     assert (draft.changes, outcome.collisions) == ([], [])
 
 
 @pytest.mark.parametrize(("fields", "kind"), [({"helpful": 9}, "vote"), ({"text": "use ruff 2"}, "edit")], ids=str)
-def test_a_restored_point_leaves_again_as_it_had_been_away(fields: Any, kind: str) -> None:
-    """What the restoring revision changed of it goes back too, so that a later undo counts right."""
+def test_undone_restore_retires_the_old_state(fields: Any, kind: str) -> None:
+    """A later undo needs the old votes and text."""
     draft, _ = undone(away(WAS), live(changed(**fields)), live(changed(**fields)))
 
     assert [(change.kind, change.point) for change in draft.changes] == [(kind, WAS), ("retire", WAS)]
 
 
-def test_a_point_that_left_since_stays_away_without_the_votes() -> None:
-    """Whoever restores it doesn't find the votes again that were undone. Why it left stays, too."""
+def test_retired_point_loses_undone_votes() -> None:
+    """It stays retired, for the same reason."""
     draft, outcome = undone(live(WAS), live(changed(helpful=3, text="b")), away(changed(helpful=4, text="c")))
 
     assert "pat-001" not in draft
@@ -164,21 +153,14 @@ def test_a_point_that_left_since_stays_away_without_the_votes() -> None:
     assert outcome.collisions == []
 
 
-def test_an_added_point_that_left_since_is_left_alone() -> None:
-    """It is away already."""
-    assert undone(None, live(WAS), away(WAS))[0].changes == []
-
-
-def test_a_forgotten_point_never_comes_back() -> None:
-    """It is left out, and that is told."""
+def test_forgotten_point_never_comes_back() -> None:
     draft, outcome = undone(live(WAS), away(WAS), away(changed(text="[forgotten]")), forgotten=True, prefer="theirs")
 
     assert (draft.changes, outcome.collisions) == ([], [])
     assert outcome.notes == ["pat-001 was erased for good, so it doesn't come back"]
 
 
-def test_a_place_goes_back_unless_somebody_moved_the_point_since() -> None:
-    """A place is never worth a collision."""
+def test_later_move_wins_without_a_collision() -> None:
     moved = live(changed(position=9))
 
     assert undone(live(WAS), moved, moved)[0].changes == [Change("move", WAS)]
@@ -186,8 +168,7 @@ def test_a_place_goes_back_unless_somebody_moved_the_point_since() -> None:
     assert (draft.changes, outcome.collisions) == ([], [])
 
 
-def test_two_points_never_stand_in_one_place() -> None:
-    """Where another point stands now, the one that returns goes to the end of its section."""
+def test_taken_position_moves_a_point_to_the_end() -> None:
     other = a_key_point("pat-002", "use mypy", position=1)
     moved = live(changed(position=9))
 
@@ -200,8 +181,7 @@ def test_two_points_never_stand_in_one_place() -> None:
         assert draft["pat-001"] == replace(WAS, position=position)
 
 
-def test_two_points_can_change_places() -> None:
-    """The place that one leaves is free for the other."""
+def test_undo_swaps_two_points() -> None:
     one, two = WAS, a_key_point("pat-002", "use mypy", position=2)
     swapped = [replace(one, position=2), replace(two, position=1)]
     effect = Effect({p.name: live(p) for p in (one, two)}, {p.name: live(p) for p in swapped}, Header(), Header())
@@ -212,19 +192,7 @@ def test_two_points_can_change_places() -> None:
     assert draft.points() == [one, two]
 
 
-def test_the_place_of_one_that_leaves_is_free() -> None:
-    """For the one that returns in its stead."""
-    other = a_key_point("pat-002", "use mypy", position=1)
-    effect = Effect({WAS.name: live(WAS)}, {other.name: live(other), WAS.name: away(WAS)}, Header(), Header())
-    draft = Draft(Playbook((other,), frozenset({WAS.name})))
-
-    undo_revisions(draft, effect, {WAS.name: RetiredPoint(WAS, 3)}, revisions=RevisionRange(3, 3))
-
-    assert draft.points() == [WAS]
-
-
-def test_a_point_is_put_back_as_it_was() -> None:
-    """Live or away, in one change; one that is so already, in none."""
+def test_restore_state_is_one_change_or_none() -> None:
     then = changed(text="then", helpful=0)
     draft = Draft(Playbook((WAS,)))
     restore_state(draft, live(WAS), then)
@@ -238,7 +206,6 @@ HEADER = Header((("version", "1.0"), ("last_updated", "then"), ("sections", None
 
 
 def header_after(before: Header, after: Header, now: Header, prefer: Side | None = None) -> UndoOutcome:
-    """What becomes of the header alone."""
     return undo_revisions(
         Draft(Playbook(header=now)), Effect({}, {}, before, after), {}, revisions=RevisionRange(8, 8), prefer=prefer
     )
@@ -248,25 +215,13 @@ def with_keys(**keys: Any) -> Header:
     return Header(tuple({**dict(HEADER.fields), **keys}.items()))
 
 
-def test_the_header_goes_back_whole_where_nobody_touched_it() -> None:
-    """To the order of its keys; `last_updated` is not what is looked at."""
+def test_unchanged_header_is_restored() -> None:
     before = Header(tuple(reversed(HEADER.fields)), final_newline=False)
 
     assert header_after(before, with_keys(a=1), with_keys(a=1, last_updated="now")).header == before
 
 
-def test_the_newline_at_the_end_goes_back_unless_it_changed_since() -> None:
-    """It is part of the header, and never worth a collision."""
-    with_it, without = with_keys(a=1), replace(with_keys(a=1), final_newline=False)
-
-    assert header_after(without, with_it, with_keys(a=1, b=2)).header == replace(
-        with_keys(a=1, b=2), final_newline=False
-    )
-    assert header_after(with_it, with_it, replace(with_keys(b=2), final_newline=False)).header.final_newline is False
-
-
-def test_header_keys_go_back_one_by_one_else() -> None:
-    """What was added leaves, what was changed or removed is as it was, what came later stays."""
+def test_header_keys_are_restored_one_by_one() -> None:
     before, after = with_keys(a=1, b=[2], c=3), with_keys(a=1.0, c=3, d=4)
     outcome = header_after(before, after, with_keys(a=1.0, c=5, d=4, e=6))
 
@@ -274,7 +229,7 @@ def test_header_keys_go_back_one_by_one_else() -> None:
     assert outcome.collisions == []
 
 
-def test_a_header_key_that_was_changed_again_collides() -> None:
+def test_later_change_of_a_header_key_collides() -> None:
     """1, 1.0 and true are different values in a file."""
     sides = with_keys(a=1), with_keys(a=1.0), with_keys(a=True)
 
@@ -287,15 +242,13 @@ def test_a_header_key_that_was_changed_again_collides() -> None:
 
 @st.composite
 def states(draw: st.DrawFn) -> PointState:
-    """Any state of one point."""
     votes = st.integers(0, 4)
     point = KeyPoint("oth-001", draw(few_texts), draw(section_names), draw(votes), draw(votes), draw(st.integers(1, 3)))
     return PointState(point, is_live=draw(st.booleans()))
 
 
 @given(before=states(), after=states())
-def test_taking_back_what_was_just_done_gives_what_was(before: PointState, after: PointState) -> None:
-    """Whatever was done to a point, and never with a collision."""
+def test_immediate_undo_restores_everything(before: PointState, after: PointState) -> None:
     draft, outcome = undone(before, after, after)
 
     assert outcome.collisions == []
@@ -305,10 +258,9 @@ def test_taking_back_what_was_just_done_gives_what_was(before: PointState, after
 
 
 @given(before=states(), after=states(), now=states(), prefer=st.sampled_from(["ours", "theirs"]))
-def test_a_preference_settles_every_collision(
+def test_preference_decides_each_collision(
     before: PointState, after: PointState, now: PointState, prefer: Side
 ) -> None:
-    """And only collisions: without one, it makes no difference."""
     draft, outcome = undone(before, after, now, prefer=prefer)
     undecided, collided = undone(before, after, now)
 
@@ -321,37 +273,28 @@ def test_a_preference_settles_every_collision(
 
 @pytest.mark.parametrize(
     ("text", "span"),
-    [
-        ("8", RevisionRange(8, 8)),
-        (" r8 ", RevisionRange(8, 8)),
-        ("3..8", RevisionRange(3, 8)),
-        ("R3..r8", RevisionRange(3, 8)),
-    ],
+    [("8", RevisionRange(8, 8)), (" r8 ", RevisionRange(8, 8)), ("R3..8", RevisionRange(3, 8))],
 )
-def test_a_span_is_read_as_people_write_it(text: str, span: RevisionRange) -> None:
-    """Both ends belong to it."""
+def test_range_of_revisions_is_read(text: str, span: RevisionRange) -> None:
     assert parse_range(text) == span
     assert parse_range(span.as_argument) == span
 
 
 @pytest.mark.parametrize("text", ["", "x", "3..", "..3", "1...3", "-1", "3.5", "٣", "8..3", "9" * 30])
-def test_what_names_no_revisions_is_refused(text: str) -> None:
-    """With an example of what would."""
+def test_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match=r"8|\.\."):
         parse_range(text)
 
 
 @given(first=st.integers(1, 99), more=st.integers(0, 99), told=st.text(max_size=300))
-def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, told: str) -> None:
-    """However much the revision that it undid says of itself."""
+def test_undo_message_names_the_revisions(first: int, more: int, told: str) -> None:
     span = RevisionRange(first, first + more)
 
     assert undo_message(span, told).startswith(f"undid {span} ({told[:50]}")
     assert len(undo_message(span, told)) < 150
 
 
-def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
-    """And one that took that one back isn't either, once it is undone itself: then the first is again."""
+def test_undone_undo_has_no_effect() -> None:
     first, second, third = Undo(5, RevisionRange(3, 3)), Undo(6, RevisionRange(5, 5)), Undo(7, RevisionRange(6, 6))
 
     assert effective_undos([first]) == [first]
@@ -359,15 +302,14 @@ def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
     assert effective_undos([third, second, first]) == [third, first]
 
 
-def test_nothing_is_taken_back_twice() -> None:
-    """Of two undos that have a revision in common the newer is in force."""
+def test_newer_of_two_undos_has_effect() -> None:
+    """They have a revision in common."""
     older, newer, apart = Undo(9, RevisionRange(3, 6)), Undo(12, RevisionRange(5, 5)), Undo(13, RevisionRange(7, 8))
 
     assert effective_undos([apart, newer, older]) == [apart, newer]
 
 
-def test_an_undo_that_undid_what_a_newer_one_undid_is_named_with_it() -> None:
-    """Unless it is undone itself."""
+def test_second_undo_of_a_revision_is_known() -> None:
     older, newer, redo = Undo(9, RevisionRange(3, 6)), Undo(12, RevisionRange(5, 5)), Undo(13, RevisionRange(9, 9))
 
     assert undone_twice([newer, older]) == {older: newer}

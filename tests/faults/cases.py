@@ -1,7 +1,6 @@
-"""What is done while a call fails or the power goes: commands, hooks and the worker on one home and one project.
+"""Commands, hooks and the worker, during which a call fails or the power goes.
 
-Each case prepares a folder, does one thing in it, and says what the folder holds, so that before and after can be told
-apart. Everything runs in forks of one process that has imported it all.
+Each case prepares a place and does one thing in it; `state` shows what changed. All run in forks of one process.
 """
 
 import contextlib
@@ -29,48 +28,33 @@ _MIRROR = "project/.claude/playbook.json"
 FROZEN = Path(__file__).parents[1] / "frozen" / "0008.db"
 POINTS = ("use ruff for linting", "run the tests first", "never push to main", "answer in English", "keep it small")
 SAID = "Please run the linter with ruff before each commit."
-BATCH = {
-    "operations": [
-        {"type": "ADD", "section": "OTHERS", "text": "write a changelog"},
-        {"type": "UPDATE", "target_id": "oth-002", "text": "run all tests first"},
-        {"type": "DELETE", "target_id": "oth-003"},
-    ]
-}
+_OTHERS = [
+    {"name": "oth-001", "text": "use ruff for all linting", "helpful": 3, "harmful": 0},
+    {"name": "oth-009", "text": "from elsewhere", "helpful": 1, "harmful": 0},
+]
+_OPERATIONS = [
+    {"type": "ADD", "section": "OTHERS", "text": "write a changelog"},
+    {"type": "UPDATE", "target_id": "oth-002", "text": "run all tests first"},
+    {"type": "DELETE", "target_id": "oth-003"},
+]
+FILES = {
+    "batch.json": {"operations": _OPERATIONS}, "other.json": {"version": "1.0", "sections": {"OTHERS": _OTHERS}},
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Place:
     """A folder with a home, a project and files that commands read."""
 
-    root: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def project(self) -> Path:
-        return self.root / "project"
-
-    @property
-    def data(self) -> Path:
-        return self.home / ".claude" / "playbook"
-
-    @property
-    def transcript(self) -> Path:
-        return self.root / "session.jsonl"
-
-    @property
-    def database(self) -> Path:
-        return self.data / "playbook.db"
+    def __init__(self, root: Path) -> None:
+        self.root, self.home, self.project = root, root / "home", root / "project"
+        self.data = self.home / ".claude" / "playbook"
+        self.database, self.transcript = self.data / "playbook.db", root / "session.jsonl"
 
     def make_folders(self) -> None:
-        """An empty home and an empty project."""
         for folder in (self.home / ".claude", self.project / ".claude"):
             folder.mkdir(parents=True)
 
     def environ(self) -> dict[str, str]:
-        """The variables of everything that runs here."""
         return {
             "HOME": str(self.home),
             "CLAUDE_PROJECT_DIR": str(self.project),
@@ -83,8 +67,6 @@ class Place:
 
 @dataclass(frozen=True)
 class Ended:
-    """How something ended, and what it said."""
-
     code: int
     out: str
     err: str
@@ -92,9 +74,8 @@ class Ended:
 
 @dataclass(frozen=True)
 class Case:
-    """Something that is done: `prepare` lays out its place, `act` does it, `watched` are files that it writes beside
-    the database, below the root. Another `act` may find it done already: `again` is what it ends with then. What
-    `waits` after a fault is not done at once by another."""
+    """`watched` are files that `act` writes outside the database. A second `act` ends with `again`, or does nothing at
+    once after a fault if it `waits`."""
 
     name: str
     prepare: Callable[[Place], None]
@@ -105,7 +86,7 @@ class Case:
 
 
 class ScriptedModel:
-    """A model that votes *tag* on a point and adds the *text*, on words that the user *said*."""
+    """Votes *tag* on a point and adds the *text*, on words that the user *said*."""
 
     def __init__(self, name: str = "oth-001", tag: str = "helpful", *, text: str = SAID, said: str = SAID) -> None:
         vote = {"name": name, "tag": tag, "rationale": "it was followed", "evidence": [said]}
@@ -115,7 +96,6 @@ class ScriptedModel:
         self._curation = {"reasoning": "the user asked for it", "operations": [addition]}
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reflector's answer, the curator's, or that no text is risky."""
         text = prompt.text
         if "<notes>" in text:
             numbers = [int(number) for number in re.findall(r'(?m)^(\d+)\. "', text)]
@@ -136,14 +116,11 @@ def command(*arguments: str, place: Place, stdin: str = "") -> Ended:
 
 
 def hook(name: str, place: Place, transcript: Path | None = None) -> Ended:
-    """Run the hook of a session's end in a fork of this process, as Claude Code would; nobody is let start a worker."""
+    """Run the hook of a session's end in a fork of this process. It starts no worker."""
     path = transcript or place.transcript
-    event = {
-        "session_id": path.stem, "transcript_path": str(path), "cwd": str(place.project), "hook_event_name": name,
-        "reason": "exit",
-    }  # fmt: skip
+    event = {"session_id": path.stem, "transcript_path": str(path), "hook_event_name": name, "reason": "exit"}
     read, write = os.pipe()
-    os.write(write, json.dumps(event).encode())
+    os.write(write, json.dumps({**event, "cwd": str(place.project)}).encode())
     os.close(write)
     child = os.fork()
     if not child:
@@ -161,7 +138,7 @@ def hook(name: str, place: Place, transcript: Path | None = None) -> Ended:
 
 
 def check(place: Place) -> str:
-    """What `db check` finds wrong; `""` for nothing. A database that is not there yet, or not upgraded, is none."""
+    """What `db check` finds wrong, if anything. A database may be missing or not upgraded yet."""
     if not place.database.exists():
         return ""
     for backup in (place.data / "backups").glob("*.db"):
@@ -179,7 +156,7 @@ def check(place: Place) -> str:
 
 
 def state(place: Place, case: Case) -> dict[str, Any]:
-    """What can be seen of the place: the playbook, its history, the jobs, and the files of *case*."""
+    """The playbook, its history, the jobs, and the files of *case*."""
     seen: dict[str, Any] = {"jobs": kept_jobs(place)}
     if place.database.exists():
         for arguments in (("export",), ("log", "--json")):
@@ -192,14 +169,14 @@ def state(place: Place, case: Case) -> dict[str, Any]:
 
 
 def kept_jobs(place: Place) -> list[str]:
-    """The transcripts that wait to be learned from, or were, in the database or the spool."""
+    """The transcripts of all jobs in the database and the spool."""
     kept = {json.loads(Path(path).read_bytes())["transcript_path"] for path in spool.waiting()}
     jobs = command("jobs", "--all", "--json", place=place) if place.database.exists() else Ended(1, "", "")
     return sorted(kept | {job["transcript"] for job in json.loads(jobs.out)}) if jobs.code == 0 else sorted(kept)
 
 
 def _without_times(value: Any) -> Any:
-    """JSON without what differs from one run to the next."""
+    """JSON without what differs between runs."""
     if isinstance(value, list):
         return [_without_times(each) for each in value]
     if isinstance(value, dict):
@@ -208,41 +185,32 @@ def _without_times(value: Any) -> Any:
     return value
 
 
-def _lay_out(place: Place) -> None:
-    """A project with some points and a little history."""
-    place.make_folders()
-    _ok(command("init", place=place))
-    for text in POINTS:
-        _ok(command("add", text, place=place))
-    _ok(command("vote", "oth-001", "helpful", place=place))
-    write_transcript(place.transcript, SAID)
-
-
 def write_transcript(path: Path, said: str, *, cites: str = "oth-001") -> None:
-    """The transcript of a session, named by its file, in which the user *said* this and the assistant cites a point."""
+    """Write a session in which the user *said* this and the assistant cites a point."""
     builder = TranscriptBuilder(path.stem)
     builder.user(said)
     builder.assistant(f"I go by [{cites}]. Done.")
     path.write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
 
 
-def _with_files(place: Place) -> None:
-    _lay_out(place)
-    (place.root / "batch.json").write_text(json.dumps(BATCH), encoding="utf-8")
-    entry = {"name": "oth-001", "text": "use ruff for all linting", "helpful": 3, "harmful": 0}
-    others = [entry, {"name": "oth-009", "text": "from elsewhere", "helpful": 1, "harmful": 0}]
-    (place.root / "other.json").write_text(json.dumps({"version": "1.0", "sections": {"OTHERS": others}}), "utf-8")
+def run(line: str, place: Place) -> Ended:
+    """Run a command. {root} is the place's root, and what follows `add` is one argument."""
+    arguments = line.replace("{root}", str(place.root)).split(" ", 1 if line.startswith("add ") else -1)
+    return command(*arguments, place=place)
 
 
-def _with_mirror(place: Place) -> None:
-    _lay_out(place)
-    _ok(command("mirror", "on", place=place))
+def _ok(ended: Ended) -> None:
+    assert ended.code == 0, ended
 
 
-def _with_backup(place: Place) -> None:
-    _with_mirror(place)
-    _ok(command("backup", str(place.root / "kept.db"), place=place))
-    _ok(command("add", "a point that the backup lacks", place=place))
+def _lay_out(place: Place, *more: str) -> None:
+    """A project with some points and a little history, after *more* commands."""
+    place.make_folders()
+    for name, content in FILES.items():
+        (place.root / name).write_text(json.dumps(content), encoding="utf-8")
+    for line in ("init", *(f"add {text}" for text in POINTS), "vote oth-001 helpful", *more):
+        _ok(run(line, place))
+    write_transcript(place.transcript, SAID)
 
 
 def _with_old_database(place: Place) -> None:
@@ -267,11 +235,11 @@ def _without_database(place: Place) -> None:
 def _with_spooled_job(place: Place) -> None:
     _without_database(place)
     _ok(hook("SessionEnd", place))
-    _ok(command("init", "--new", place=place))
+    _ok(run("init --new", place))
 
 
 def work(place: Place) -> Ended:
-    """Run the worker; what went wrong is in its log, or stands with the job."""
+    """Run the worker. Errors are in its log or in the job."""
     choose.find_model = lambda folder=None: ScriptedModel()
     with suppress(SystemExit):
         worker.main()
@@ -286,32 +254,33 @@ def _learn(place: Place) -> Ended:
     return command("learn", str(place.transcript), place=place)
 
 
-def says(*arguments: str) -> Callable[[Place], Ended]:
-    """Run this command; {root} stands for the place's root."""
-    return lambda place: command(*(each.format(root=place.root) for each in arguments), place=place)
-
-
-def _ok(ended: Ended) -> None:
-    assert ended.code == 0, ended
+def _case(
+    name: str, act: str, *more: str, watched: tuple[str, ...] = (), again: int = 0, prepare: Any = _lay_out
+) -> Case:
+    """Run the command *act* after *more* commands."""
+    return Case(name, lambda place: prepare(place, *more), lambda place: run(act, place), watched, again)
 
 
 CASES = {
     case.name: case
     for case in (
-        Case("vote", _lay_out, says("vote", "oth-002", "helpful")),
+        _case("vote", "vote oth-002 helpful"),
         Case("lesson", _lay_out, _learn),
-        Case("batch", _with_files, says("apply", "{root}/batch.json"), again=1),
-        Case("undo", _lay_out, says("undo")),
-        Case("forget", _lay_out, says("forget", "oth-004", "--yes"), again=1),
-        Case("import", _with_files, says("import", "{root}/other.json")),
-        Case("migrate", _with_old_database, says("db", "upgrade")),
-        Case("backup", _lay_out, says("backup")),
-        Case("backup to a file", _lay_out, says("backup", "{root}/kept.db"), again=1),
-        Case("restore", _with_backup, says("restore-backup", "{root}/kept.db", "--yes"), (_MIRROR,)),
+        _case("batch", "apply {root}/batch.json", again=1),
+        _case("undo", "undo"),
+        _case("forget", "forget oth-004 --yes", again=1),
+        _case("import", "import {root}/other.json"),
+        _case("migrate", "db upgrade", prepare=_with_old_database),
+        _case("backup", "backup"),
+        _case("backup to a file", "backup {root}/kept.db", again=1),
+        _case(
+            "restore", "restore-backup {root}/kept.db --yes",
+            "mirror on", "backup {root}/kept.db", "add a point that the backup lacks", watched=(_MIRROR,),
+        ),
         Case("end of a session", _lay_out, lambda place: hook("SessionEnd", place)),
         Case("spool", _without_database, lambda place: hook("SessionEnd", place)),
         Case("worker", _with_spooled_job, work, waits=True),
-        Case("mirror", _with_mirror, says("add", "what the mirror gets"), (_MIRROR,), 1),
-        Case("settings", _with_settings, says("install"), ("home/.claude/settings.json",)),
+        _case("mirror", "add what the mirror gets", "mirror on", watched=(_MIRROR,), again=1),
+        _case("settings", "install", watched=("home/.claude/settings.json",), prepare=_with_settings),
     )
-}
+}  # fmt: skip

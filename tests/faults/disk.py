@@ -1,11 +1,10 @@
-"""A disk that loses power: which bytes and names are there afterwards, from the shim's log of what was written.
+"""A disk that loses power, by the shim's log of what was written.
 
-Memory holds what programs see; the disk has what was synced. A write is on the disk from the next sync of its file on.
-A new or renamed file has its name on the disk from the next sync of its folder on, or of the file itself, as ext4, XFS
-and btrfs do it. What was not synced may be on the disk too, by chance: of each write any of its blocks; of the names
-those of the first changes, as file systems keep their order.
+A sync of a file puts its bytes on the disk. A sync of the folder, or of the file (as on ext4, XFS and btrfs), puts a
+new name there. Without a sync, any blocks of a write and the first changes of names may be on the disk by chance.
 """
 
+import copy
 import os
 import random
 import shutil
@@ -19,8 +18,7 @@ _BLOCK = 4096
 
 @dataclass(eq=False)
 class _File:
-    """The content in memory and on the disk, and the changes since the last sync, as place and bytes; a place without
-    bytes is a size that the file was cut or stretched to."""
+    """The content in memory and on the disk, and the unsynced changes: a place with bytes, or a new size."""
 
     memory: bytearray = field(default_factory=bytearray)
     disk: bytearray = field(default_factory=bytearray)
@@ -36,7 +34,6 @@ class _File:
         self.unsynced = []
 
     def after_loss(self, chance: random.Random | None) -> bytes:
-        """What is on the disk; with *chance* also some of what was not synced."""
         content = bytearray(self.disk)
         for place, data in self.unsynced if chance else ():
             if data is None:
@@ -60,16 +57,16 @@ def _apply(content: bytearray, place: int, data: bytes | None) -> None:
 
 @dataclass
 class Disk:
-    """The files and folders below a root, in memory and on the disk."""
+    """The files and folders below a root. Folders count as on the disk at once."""
 
     names: dict[str, _File] = field(default_factory=dict)  # in memory
     on_disk: dict[str, _File] = field(default_factory=dict)
-    folders: dict[str, int] = field(default_factory=dict)  # with their modes; those count as on the disk at once
+    folders: dict[str, int] = field(default_factory=dict)  # with their modes
     unsynced: list[tuple[str, str, _File | None]] = field(default_factory=list)  # name gone, name come, its file
 
     @classmethod
     def of(cls, root: Path) -> "Disk":
-        """What is below *root* now, all of it on the disk."""
+        """All files below *root*, as synced."""
         disk = cls()
         for folder, _, files in os.walk(root):
             disk.folders[folder] = os.stat(folder).st_mode & 0o7777
@@ -81,32 +78,21 @@ class Disk:
         return disk
 
     def copy(self) -> "Disk":
-        """The same disk, which may change by itself; nothing may be unsynced yet."""
-        disk = Disk(folders=dict(self.folders))
-        for path, file in self.names.items():
-            disk.names[path] = disk.on_disk[path] = _File(bytearray(file.memory), bytearray(file.disk), mode=file.mode)
-        return disk
+        return copy.deepcopy(self)
 
     def do(self, step: Step) -> None:
-        """Carry out one step of the log."""
-        file = self.names.get(step.path)
-        if step.kind == "c":
+        kind, file = step.kind, self.names.get(step.path)
+        if kind == "c":
             self._rename("", step.path, _File(mode=step.offset & 0o777))
-        elif step.kind == "w" and file:
-            file.change(step.offset, step.data)
-        elif step.kind == "t" and file:
-            file.change(step.offset, None)
-        elif step.kind == "r" and file:
-            self._rename(step.path, step.other, file)
-        elif step.kind == "l" and file:
-            self._rename("", step.other, file)
-        elif step.kind == "u" and file:
-            self._rename(step.path, "", None)
-        elif step.kind == "d":
+        elif kind in "wt" and file:
+            file.change(step.offset, step.data if kind == "w" else None)
+        elif kind in "rlu" and file:
+            self._rename("" if kind == "l" else step.path, step.other, None if kind == "u" else file)
+        elif kind == "d":
             self.folders[step.path] = step.offset & 0o777
-        elif step.kind == "x":
+        elif kind == "x":
             self.folders.pop(step.path, None)
-        elif step.kind == "s":
+        elif kind == "s":
             self._sync(step.path, file)
 
     def _rename(self, gone: str, come: str, file: _File | None) -> None:
@@ -120,7 +106,7 @@ class Disk:
             names[come] = file
 
     def _sync(self, path: str, file: _File | None) -> None:
-        """Of a folder: all changes of names in it. Of a file: its bytes, and what its folder saw up to its own name."""
+        """Of a folder: all changes of its names. Of a file: its bytes, and its folder's changes up to its name."""
         if file is not None:
             file.sync()
         own = [number for number, change in enumerate(self.unsynced) if change[2] is file]
@@ -135,10 +121,7 @@ class Disk:
         self.unsynced = left
 
     def lose_power(self, root: Path, chance: random.Random | None = None, *, keeps_names: bool = False) -> None:
-        """Lay out below *root* what is on the disk; with *chance* also some of what was not synced.
-
-        If it *keeps_names*, all files have their names, as on a file system that writes the bytes later.
-        """
+        """Write to *root* what is on the disk; *chance* adds unsynced changes, *keeps_names* all unsynced names."""
         names = dict(self.on_disk)
         count = len(self.unsynced) if keeps_names else chance.randint(0, len(self.unsynced)) if chance else 0
         for gone, come, file in self.unsynced[:count]:
@@ -149,6 +132,6 @@ class Disk:
             os.chmod(folder, mode)
         for path, file in names.items():
             if path.endswith("-shm"):
-                continue  # is made anew from the log when the database is opened
+                continue  # SQLite recreates it
             Path(path).write_bytes(file.after_loss(chance))
             os.chmod(path, file.mode)

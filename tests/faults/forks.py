@@ -1,4 +1,4 @@
-"""Forks of one process that has imported everything: each does something in a place, and gives back JSON."""
+"""Forks of one process that has imported everything. Each works in a place and returns JSON."""
 
 import gc
 import importlib
@@ -23,7 +23,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def in_fork(place: Place, work: Callable[[], Any]) -> Any:
-    """What *work* gives (JSON), done in a fork of this process that lives in *place*."""
+    """Do *work* in a fork that lives in *place*."""
     with tempfile.TemporaryFile() as answer:
         child = os.fork()
         if not child:
@@ -43,7 +43,7 @@ def in_fork(place: Place, work: Callable[[], Any]) -> Any:
 
 
 def warm_up(folder: Path, names: Iterable[str]) -> None:
-    """Do the cases of these *names* once in *folder*, so that no fork has to import modules or compile SQL."""
+    """Do these cases once, so that no fork has to import modules or compile SQL."""
     for module in pkgutil.walk_packages(playbook_db.__path__, "playbook_db."):
         if not module.name.startswith(("playbook_db._", "playbook_db.store.postgres", "playbook_db.web")):
             with suppress(ImportError):
@@ -56,11 +56,11 @@ def warm_up(folder: Path, names: Iterable[str]) -> None:
             case.act(place)
             cases.check(place)
             cases.state(place, case)
-    gc.freeze()  # else the collector of each fork copies all pages
+    gc.freeze()  # or the collector of each fork copies all pages
 
 
 def start(arguments: Sequence[str], root: Path, log: Path | None = None) -> int:
-    """Run a module with the shim, for the files below *root*; its exit code."""
+    """Run a module with the shim for the files below *root*."""
     environ = {**os.environ, "LD_PRELOAD": str(shim.library()), "FAULTS_ROOT": str(root.resolve())}
     if log:
         environ["FAULTS_LOG"] = str(log)

@@ -1,7 +1,6 @@
 """A fault at every call: `python -m tests.faults.positions [CASE ...] [--every K]`.
 
-The n-th call that opens, writes, syncs, renames, links, removes or cuts a file below the home or the project fails, for
-n = 1, 2, ... until none is left to fail.
+The n-th call that opens, writes, syncs, renames, links, removes or cuts a file fails, for n = 1, 2, ...
 """
 
 import argparse
@@ -11,7 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,10 @@ from tests.faults.forks import in_fork, start, warm_up
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A promise that a fault broke: at which call of the case, with which error, and how."""
-
-    case: str
-    number: int
-    error: str
-    call: str
-    how: str
-
-
-def run_case(case: Case, place: Place, template: Place, *, errors: int = 1, every: int = 1) -> tuple[int, list[Broken]]:
-    """Try a fault at each of the *every*-th calls of *case*, with so many *errors* at each, which take turns: how many
-    fired, and what broke."""
-    _fresh(place)
+def run_case(case: Case, place: Place, template: Place, *, errors: int = 1, every: int = 1) -> tuple[int, list[Any]]:
+    """Try faults at the *every*-th calls, with so many *errors* in turn. Returns how many fired, and what broke."""
+    shutil.rmtree(place.root, ignore_errors=True)
+    place.root.mkdir(parents=True)
     in_fork(place, lambda: case.prepare(place))
     os.rename(place.root, template.root)
     before, after = (_state_after(case, template, place, acts=acts) for acts in (False, True))
@@ -52,14 +40,13 @@ def run_case(case: Case, place: Place, template: Place, *, errors: int = 1, ever
                 continue
             is_fired, fired = True, fired + 1
             how = _judge(case, place, ended, before, after)
-            broken += [Broken(case.name, number, errno.errorcode[error], call, each) for each in how]
+            broken += [[number, errno.errorcode[error], call, each] for each in how]
         if not is_fired:
             return fired, broken
         number += every
 
 
 def _judge(case: Case, place: Place, ended: dict[str, Any], before: Any, after: Any) -> list[str]:
-    """How the promises were broken, in words."""
     how = []
     if ended["code"] not in (0, 1, 2) or "Traceback" in ended["err"]:
         how.append(f"it ended with {ended['code']}: {ended['err'][-1500:]}")
@@ -99,7 +86,7 @@ def _state_after(case: Case, template: Place, place: Place, *, acts: bool) -> An
 
 
 def _act(case: Case, place: Place, number: int, error: int) -> tuple[str, dict[str, Any]]:
-    """The call that failed (`""` for none), and how the act ended."""
+    """The call that failed, if any, and how the act ended."""
 
     def act() -> list[Any]:
         library = shim.loaded()
@@ -112,13 +99,7 @@ def _act(case: Case, place: Place, number: int, error: int) -> tuple[str, dict[s
     return call, ended
 
 
-def _fresh(place: Place) -> None:
-    shutil.rmtree(place.root, ignore_errors=True)
-    place.root.mkdir(parents=True)
-
-
 def _copy(template: Place, place: Place) -> None:
-    """The template in the place, with its times."""
     shutil.rmtree(place.root, ignore_errors=True)
     shutil.copytree(template.root, place.root, symlinks=True)
 
@@ -135,12 +116,11 @@ def _main() -> None:
             sys.exit(start(["tests.faults.positions", "--folder", folder, *sys.argv[1:]], Path(folder) / "place"))
     names = given.cases or list(CASES)
     warm_up(given.folder / "warm", names)
-    failed = False
+    place, failed = Place(given.folder / "place"), False
     for name in names:
         template = Place(given.folder / name.replace(" ", "-"))
-        place = Place(given.folder / "place")
         fired, broken = run_case(CASES[name], place, template, errors=given.errors, every=given.every)
-        answer = {"case": name, "fired": fired, "broken": [asdict(each) for each in broken]}
+        answer = {"case": name, "fired": fired, "broken": broken}
         sys.stdout.write(f"{json.dumps(answer)}\n")
         sys.stdout.flush()
         failed |= bool(broken)

@@ -1,8 +1,7 @@
-"""Power that goes at any moment: `python -m tests.faults.power [--cuts N] [--seed S]`.
+"""A power failure at any moment: `python -m tests.faults.power [--cuts N] [--seed S]`.
 
-Commands, hooks and the worker run once, with every write recorded. Then the power goes after any step of the log: the
-disk is laid out as it would be, and what was promised must hold. The unsynced bytes and names are gone, or the bytes
-only, or some of both by chance.
+Commands, hooks and the worker run once, with each write recorded. After any step, the unsynced bytes and names are
+lost, or only the bytes, or some of both by chance. The promises must hold then.
 """
 
 import argparse
@@ -12,26 +11,29 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.faults import cases, shim
-from tests.faults.cases import Ended, Place, command, says
+from tests.faults.cases import Ended, Place, command
 from tests.faults.disk import Disk
 from tests.faults.forks import in_fork, start, warm_up
 from tests.faults.shim import Step
 
-_WHOLE = ("project/.claude/playbook.json", "home/.claude/settings.json")  # files that are written whole
+_WHOLE = ("project/.claude/playbook.json", "home/.claude/settings.json")  # files that are replaced
 _SESSIONS = 6
+_ACTS = (
+    "0", "init", "install", "mirror on", *(f"add {text}" for text in cases.POINTS), "1", "work",
+    "apply {root}/batch.json", "2", "3", "undo", "work", "vote oth-002 helpful", "4", "backup {root}/kept.db",
+    "uninstall", "retire oth-005", "5", "work",
+)  # fmt: skip
 _WAYS = ("all", "bytes", "by chance")  # what is lost of all that was not synced
 
 
 @dataclass(frozen=True)
 class Life:
-    """What was recorded: the disk at first, the steps, the playbook at each revision, and every version of the files
-    that are written whole."""
+    """The first disk, the steps, the playbook at each revision, and each version of the files in _WHOLE."""
 
     disk: Disk
     steps: list[Step]
@@ -39,27 +41,17 @@ class Life:
     versions: dict[str, set[bytes]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A promise that a cut broke: after which step, in which way, with which chance, and how."""
-
-    step: int
-    way: str
-    seed: int
-    how: str
-
-
 def record(place: Place, log: Path) -> Life:
-    """Live once in *place*, whose writes the shim records in *log*."""
+    """Do everything once in *place*, while the shim writes *log*."""
     shutil.rmtree(place.root, ignore_errors=True)
     place.make_folders()
-    (place.root / "batch.json").write_text(json.dumps(cases.BATCH), encoding="utf-8")
+    (place.root / "batch.json").write_text(json.dumps(cases.FILES["batch.json"]), encoding="utf-8")
     for number in range(_SESSIONS):
         cases.write_transcript(_transcript(place, number), f"{cases.SAID} This is session {number}.")
     log.unlink(missing_ok=True)
     disk = Disk.of(place.root)
-    for name, act in _acts():
-        in_fork(place, lambda act=act, name=name: _done(name, act(place)))
+    for act in _ACTS:
+        in_fork(place, lambda act=act: _do(act, place))
     last = json.loads(in_fork(place, lambda: command("log", "--json", place=place).out))[0]["revision"]
     revisions = {
         number: in_fork(place, lambda number=number: _points(command("at", str(number), "--json", place=place)))
@@ -68,42 +60,21 @@ def record(place: Place, log: Path) -> Life:
     return _with_versions(Life(disk, list(shim.read_log(log)), revisions), place)
 
 
-def _acts() -> list[tuple[str, Callable[[Place], Ended]]]:
-    def ends(number: int) -> tuple[str, Callable[[Place], Ended]]:
-        return str(number), lambda place: cases.hook("SessionEnd", place, _transcript(place, number))
-
-    return [
-        ends(0),
-        ("", says("init")),
-        ("", says("install")),
-        ("", says("mirror", "on")),
-        *(("", says("add", text)) for text in cases.POINTS),
-        ends(1),
-        ("", cases.work),
-        ("", says("apply", "{root}/batch.json")),
-        ends(2),
-        ends(3),
-        ("", says("undo")),
-        ("", cases.work),
-        ("", says("vote", "oth-002", "helpful")),
-        ends(4),
-        ("", says("backup", "{root}/kept.db")),
-        ("", says("uninstall")),
-        ("", says("retire", "oth-005")),
-        ends(5),
-        ("", cases.work),
-    ]
-
-
 def _transcript(place: Place, number: int) -> Path:
     return place.root / f"5e62eba9-{number:04}.jsonl"
 
 
-def _done(name: str, ended: Ended) -> None:
-    """Keep in the log what a hook was told is safe."""
+def _do(act: str, place: Place) -> None:
+    """End a session, run the worker, or run a command. The log says which session's hook has ended."""
+    if act.isdigit():
+        ended = cases.hook("SessionEnd", place, _transcript(place, int(act)))
+    elif act == "work":
+        ended = cases.work(place)
+    else:
+        ended = cases.run(act, place)
     assert ended.code == 0, ended
-    if name:
-        shim.loaded().faults_note(name.encode())
+    if act.isdigit():
+        shim.loaded().faults_note(act.encode())
 
 
 def _points(ended: Ended) -> str:
@@ -111,7 +82,6 @@ def _points(ended: Ended) -> str:
 
 
 def _with_versions(life: Life, place: Place) -> Life:
-    """Every version of the files that are written whole."""
     disk = life.disk.copy()
     whole = {str(place.root / name) for name in _WHOLE}
     for step in life.steps:
@@ -122,27 +92,26 @@ def _with_versions(life: Life, place: Place) -> Life:
     return life
 
 
-def cut(life: Life, place: Place, after: int, way: str, seed: int) -> list[Broken]:
-    """Let the power go after that many steps, in one of _WAYS, and look what is left."""
-    disk, told = life.disk.copy(), []
+def cut(life: Life, place: Place, after: int, way: str, seed: int) -> list[list[Any]]:
+    """Cut the power after that many steps. Returns the broken promises."""
+    disk, kept = life.disk.copy(), []
     for step in life.steps[:after]:
         disk.do(step)
         if step.kind == "!":
-            told.append(step.path)
+            kept.append(step.path)
     disk.lose_power(place.root, random.Random(seed) if way == "by chance" else None, keeps_names=way == "bytes")
     whole = {path: Path(path).read_bytes() for path in life.versions if os.path.exists(path)}
     found = in_fork(place, lambda: _look(place))
     how = [f"db check: {found['check']}"] if found["check"] else []
     if found["revision"] and found["points"] != life.revisions.get(found["revision"]):
         how.append(f"revision {found['revision']} isn't whole: {found['points'][-700:]}")
-    lost = [name for name in told if name not in found["sessions"]]
+    lost = [name for name in kept if name not in found["sessions"]]
     how += [f"the hook of session {name} had kept its end, and it is lost" for name in lost]
     how += [f"{path} is no version of it: {data!r}" for path, data in whole.items() if data not in life.versions[path]]
-    return [Broken(after, way, seed, each) for each in how]
+    return [[after, way, seed, each] for each in how]
 
 
 def _look(place: Place) -> dict[str, Any]:
-    """What a user finds after the power came back."""
     found: dict[str, Any] = {"check": cases.check(place), "revision": 0, "points": "", "sessions": []}
     log = command("log", "--json", place=place)
     if log.code == 0 and json.loads(log.out):
@@ -166,14 +135,14 @@ def _main() -> None:
     place = Place(given.folder / "place")
     life = record(place, given.folder / "log")
     chance = random.Random(given.seed)
-    # Half of the cuts are right after a name changed or a hook ended: most mistakes would show there.
+    # Half of the cuts are just after a name changed or a hook ended, where most mistakes show.
     telling = [number for number, step in enumerate(life.steps, 1) if step.kind in "rul!"]
     places = chance.choices(range(1, len(life.steps) + 1), k=given.cuts)
     places[::2] = chance.sample(telling * len(_WAYS), len(places[::2]))
-    broken: list[Broken] = []
+    broken: list[list[Any]] = []
     for number, after in enumerate(places):
         broken += cut(life, place, after, _WAYS[number // 2 % len(_WAYS)], given.seed + number)
-    answer = {"steps": len(life.steps), "cuts": given.cuts, "broken": [asdict(each) for each in broken]}
+    answer = {"steps": len(life.steps), "cuts": given.cuts, "broken": broken}
     sys.stdout.write(f"{json.dumps(answer)}\n")
     sys.exit(bool(broken))
 

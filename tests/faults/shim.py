@@ -1,7 +1,6 @@
-"""The library that is loaded before all others (`LD_PRELOAD`) into a process whose files fail, and its log.
+"""A library that is loaded first (`LD_PRELOAD`) and lets calls for files fail, and its log.
 
-A shim of the C library reaches every file that a command or a hook writes: SQLite's, Python's own, the locks'. A VFS of
-SQLite's would see the database alone. It is compiled when the tests run; Linux and a C compiler are needed.
+It reaches each file: SQLite's, Python's, the locks. It is compiled when the tests run, on Linux with a C compiler.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ _HEAD = struct.Struct("<cIIqQ")
 
 
 def why_missing() -> str:
-    """Why there is no shim here, and how to get it; `""` if it can be had."""
+    """Why there is no shim here, if so, and how to get it."""
     if not sys.platform.startswith("linux"):
         return "FAULTS ARE NOT TRIED: the shim is for Linux"
     if not _compiler():
@@ -32,11 +31,10 @@ def why_missing() -> str:
 @cache
 def library() -> Path:
     """The compiled shim."""
-    folder = Path(tempfile.mkdtemp(prefix="playbook-faults-"))
-    made = folder / "shim.so"
-    command = [_compiler(), "-shared", "-fPIC", "-O1", "-o", str(made), str(_SOURCE), "-ldl", "-lpthread"]
+    path = Path(tempfile.mkdtemp(prefix="playbook-faults-")) / "shim.so"
+    command = [_compiler(), "-shared", "-fPIC", "-O1", "-o", str(path), str(_SOURCE), "-ldl", "-lpthread"]
     subprocess.run(command, check=True)
-    return made
+    return path
 
 
 def _compiler() -> str:
@@ -56,9 +54,8 @@ def loaded() -> ctypes.CDLL:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change of a file: `kind` is c(reate), w(rite), t(runcate), s(ync), r(ename), l(ink), u(nlink), d (a folder
-    is made), x (one is removed), or ! for words of the program; `offset` is that of a write, the size after a
-    truncation, the mode of what is made."""
+    """`kind` is c(reate), w(rite), t(runcate), s(ync), r(ename), l(ink), u(nlink), d (mkdir), x (rmdir) or ! (a note).
+    `offset` is the place of a write, the new size, or the mode of a new file."""
 
     kind: str
     path: str
@@ -68,17 +65,12 @@ class Step:
 
 
 def read_log(path: Path) -> Iterator[Step]:
-    """The steps in the shim's log at *path*, in the order in which they happened."""
+    """The steps in the shim's log, in order."""
     content, at = path.read_bytes(), 0
     while at < len(content):
         kind, first, second, offset, size = _HEAD.unpack_from(content, at)
         at += _HEAD.size
-        ends = (at + first, at + first + second, at + first + second + size)
-        yield Step(
-            kind.decode(),
-            os.fsdecode(content[at : ends[0]]),
-            os.fsdecode(content[ends[0] : ends[1]]),
-            offset,
-            content[ends[1] : ends[2]],
-        )
-        at = ends[2]
+        path_at, other_at, at = at, at + first, at + first + second
+        name, other = os.fsdecode(content[path_at:other_at]), os.fsdecode(content[other_at:at])
+        yield Step(kind.decode(), name, other, offset, content[at : at + size])
+        at += size

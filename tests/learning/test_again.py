@@ -1,4 +1,4 @@
-"""What later sessions say again, and what a session with many lessons teaches."""
+"""What later sessions repeat, and what a session with many lessons teaches."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code.learner import TranscriptResult, learn_transcript
+from playbook_db.claude_code.learner import TranscriptResult
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
-from tests.learning.conftest import MessagesApi, curation, is_reflector, model_at
+from tests.learning.conftest import Learner, answers, curation, is_reflector, reflection, write_session
 from tests.messages_api import Request, Rule
 from tests.quoting import quoting, with_evidence
 from tests.transcripts import TranscriptBuilder
@@ -33,7 +33,7 @@ def project(database: Store, folder: Path) -> Project:
 
 @pytest.fixture
 def learn(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
-    """Lets the session of that number teach lessons, with the curator's answers, and returns what the models heard."""
+    """Let session *number* teach lessons, with these answers of the curator. Returns the requests, too."""
 
     def once(number: int, lessons: Sequence[dict[str, Any]], *curated: str) -> tuple[TranscriptResult, list[Request]]:
         session = TranscriptBuilder(f"s-{number}")
@@ -46,14 +46,14 @@ def learn(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             Rule(quoting(reflected), when=is_reflector),
             Rule(lambda request: with_evidence(next(given), request), when=lambda request: not is_reflector(request)),
         )
-        with MessagesApi(*rules) as api:
-            return learn_transcript(project, path, model_at(api, monkeypatch)), api.messages()
+        learner = Learner(project, monkeypatch)
+        return learner.learn(path, *rules), learner.asked
 
     return once
 
 
-def test_what_another_session_says_again_is_recorded(learn: Learn, project: Project, playbook: Playbook) -> None:  # noqa: F811
-    """Once for each session. The model and the user learn how many sessions said it."""
+def test_repeated_lessons_are_counted(learn: Learn, project: Project, playbook: Playbook) -> None:  # noqa: F811
+    """Once for each session. The model and the user see how many sessions said it."""
     learn(1, [LESSON], curation(ADD))
     for number in (2, 3):
         learn(number, [LESSON | {"again": "ctx-001"}])
@@ -62,13 +62,13 @@ def test_what_another_session_says_again_is_recorded(learn: Learn, project: Proj
 
     assert "seen in 3 sessions" in curator.said
     assert "- lesson 1 and ctx-001" in curator.said
-    told = playbook("why", "ctx-001", "--db", str(project.store.url)).out
-    assert "Seen in 4 sessions." in told
-    assert "Since then: 3 repeated lessons." in told
+    out = playbook("why", "ctx-001", "--db", str(project.store.url)).out
+    assert "Seen in 4 sessions." in out
+    assert "Since then: 3 repeated lessons." in out
 
 
-def test_a_waiting_point_counts_when_a_second_session_says_it_again(learn: Learn, project: Project) -> None:
-    """The models are shown what waits."""
+def test_second_session_confirms_a_waiting_point(learn: Learn, project: Project) -> None:
+    """The models see the waiting points."""
     edit.add(project, "run the tests", section="pat")
     learn(1, [LESSON], curation(ADD | {"evidence": []}))
     assert len(read_playbook(project).points) == 1
@@ -82,8 +82,8 @@ def test_a_waiting_point_counts_when_a_second_session_says_it_again(learn: Learn
     assert review.waiting(project) == []
 
 
-def test_many_lessons_are_asked_about_in_batches(learn: Learn, project: Project) -> None:
-    """Each batch is a revision. The second one sees what the first one changed. Votes and costs count once."""
+def test_many_lessons_are_curated_in_batches(learn: Learn, project: Project) -> None:
+    """Each batch is a revision, and sees the changes of the batch before."""
     edit.add(project, "run the tests", section="pat")
     lessons = [LESSON | {"text": f"Deploy rule {number}."} for number in range(1, 15)]
     curated = [
@@ -104,8 +104,8 @@ def test_many_lessons_are_asked_about_in_batches(learn: Learn, project: Project)
     assert offset > 0
 
 
-def test_the_reflector_hears_branch_and_instruction_files(learn: Learn, project: Project) -> None:
-    """Secrets in the files are masked, and private parts are left out."""
+def test_reflector_sees_branch_and_instructions(learn: Learn, project: Project) -> None:
+    """Without secrets and private parts."""
     folder = Path(str(project.folder))
     (folder / "CLAUDE.md").write_text("Use uv. <private>Not this.</private> key: sk-ant-api03-" + "a1B2" * 24)
 
@@ -117,8 +117,7 @@ def test_the_reflector_hears_branch_and_instruction_files(learn: Learn, project:
     assert "Not this" not in reflector.said
 
 
-def test_a_new_point_that_differs_from_an_alike_one_is_not_asked_about(learn: Learn, project: Project) -> None:
-    """Until one of the two is reworded."""
+def test_points_kept_apart_are_not_compared_again(learn: Learn, project: Project) -> None:
     edit.add(project, "Deploy with `./just ship` only.", section="pat")
     kept = json.loads(curation(ADD)) | {"apart": [["lesson 1", "pat-001"]]}
     learn(1, [LESSON], json.dumps(kept))
@@ -128,3 +127,28 @@ def test_a_new_point_that_differs_from_an_alike_one_is_not_asked_about(learn: Le
     with project.store.read(project.key) as book:
         assert book.distinct_points() == [("pat-001", "ctx-001")]
     assert "- pat-001 and ctx-001" not in curator.said
+
+
+@pytest.mark.nightly(after=1)
+@pytest.mark.postgres
+def test_harmful_point_rests_until_a_helpful_vote(learner: Learner, playbook: Playbook, tmp_path: Path) -> None:  # noqa: F811
+    """It helped before, so it isn't retired; `render` leaves it out."""
+    for _ in range(5):
+        edit.vote(learner.project, "pat-001", "helpful")
+    edit.add(learner.project, "say what was run", section="pref")
+    url = ["--db", str(learner.project.store.url)]
+    for number in range(3):
+        assert "pat-001" in playbook("render", *url).out.split("## ", 1)[1]
+        path = write_session(tmp_path / f"s-{number}.jsonl", f"mend the bug first, attempt {number}")
+        learner.learn(path, *answers(reflection(("pat-001", "harmful")), curation()))
+
+    first, second = playbook("list", *url).out.splitlines()
+    assert first.endswith("\trests")
+    assert not second.endswith("\trests")
+    assert json.loads(playbook("show", "pat-001", "--json", *url).out)["resting"] is True
+    assert "; resting: sessions don't get it" in playbook("show", "pat-001", *url).out
+    assert "pat-001" not in playbook("render", *url).out.split("## ", 1)[1]
+
+    playbook("vote", "pat-001", "helpful", *url)
+
+    assert "[pat-001] helpful=6 harmful=3" in playbook("render", *url).out

@@ -8,19 +8,19 @@ from playbook_db.services.learning.instructions import MAX_CHARS, read_instructi
 
 
 def test_both_files_fit_into_the_limit(tmp_path: Path) -> None:
-    """A long file is cut, after it was cleaned."""
+    """A long file is masked before it is cut."""
     (tmp_path / "CLAUDE.md").write_text("secret" * 2000)
     (tmp_path / "AGENTS.md").write_text("b" * 9000)
 
-    told = read_instructions(str(tmp_path), lambda text: text.replace("secret", "masked"))
+    text = read_instructions(str(tmp_path), lambda content: content.replace("secret", "masked"))
 
-    assert MAX_CHARS - 20 < len(told) <= MAX_CHARS
-    assert told.startswith("## CLAUDE.md\nmaskedmasked")
-    assert "\n[...]\n\n## AGENTS.md\nbbb" in told
-    assert "secret" not in told
+    assert MAX_CHARS - 20 < len(text) <= MAX_CHARS
+    assert text.startswith("## CLAUDE.md\nmaskedmasked")
+    assert "\n[...]\n\n## AGENTS.md\nbbb" in text
+    assert "secret" not in text
 
 
-def test_equal_files_are_told_once(tmp_path: Path) -> None:
+def test_equal_files_count_once(tmp_path: Path) -> None:
     """Many projects link one file to the other."""
     (tmp_path / "CLAUDE.md").write_text("Use uv.\n")
     (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
@@ -29,8 +29,8 @@ def test_equal_files_are_told_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", [None, "missing", "."])
-def test_without_readable_files_there_is_no_text(tmp_path: Path, folder: str | None) -> None:
-    """A link out of the project isn't followed, and a folder isn't read."""
+def test_unreadable_files_give_no_text(tmp_path: Path, folder: str | None) -> None:
+    """A link out of the project isn't followed."""
     (tmp_path / "outside.txt").write_text("a key")
     inside = tmp_path / "project"
     (inside / "AGENTS.md").mkdir(parents=True)

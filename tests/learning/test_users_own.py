@@ -1,4 +1,4 @@
-"""Learning over both playbooks: the project's, and the user's own."""
+"""Learning with both playbooks: the project's and the user's own."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import pytest
 
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services.learning import learn
 from playbook_db.services.learning.asking import Inquiry, LearningContext, Verdict
 from playbook_db.services.playbook import edit, review, undo
@@ -15,18 +14,28 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.engine import Store
 from playbook_db.store.queries import list_queries, log_queries
-from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
+from tests.learning.conftest import (
+    Learner,
+    MessagesApi,
+    answers,
+    curation,
+    is_reflector,
+    model_at,
+    reflection,
+    show_all,
+)
 from tests.members import NewMember, rows
+from tests.messages_api import Request
 from tests.transcripts import TranscriptBuilder
 
 pytestmark = pytest.mark.slow  # asks an API on loopback
 
 WISH = "in all my projects: answer in English, please"
-Learn = Callable[..., MessagesApi]
+Learn = Callable[..., list[Request]]
 
 
 class _KilledError(BaseException):
-    """The worker is gone."""
+    """Kills the worker."""
 
 
 def _killed(*_: object, **__: object) -> NoReturn:
@@ -35,30 +44,26 @@ def _killed(*_: object, **__: object) -> NoReturn:
 
 @pytest.fixture
 def own(learner_project: Project) -> Project:
-    """The user's own playbook, with upref-001 and upref-002, of which session s-1 was shown both."""
-    made = Project.of_user(learner_project.store)
-    edit.add(made, "answer briefly", section="pref")
-    edit.add(made, "write English names", section="pref")
-    show_all(made)
-    return made
+    """The user's own playbook with upref-001 and upref-002, which session s-1 was shown."""
+    playbook = Project.of_user(learner_project.store)
+    edit.add(playbook, "answer briefly", section="pref")
+    edit.add(playbook, "write English names", section="pref")
+    show_all(playbook)
+    return playbook
 
 
 @pytest.fixture
 def lesson(learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Learn:
-    """Learns from a session in which the user said WISH and upref-001 was cited: what the models were asked."""
+    """Learn from a session in which the user said WISH and upref-001 was cited. Returns the requests."""
 
-    def once(reflected: str, curated: str, *, turns: int = 1) -> MessagesApi:
+    def once(reflected: str, curated: str) -> list[Request]:
         session = TranscriptBuilder("s-1")
         session.user(WISH)
         session.assistant("As [pat-001] and [upref-001] say.")
         session.run("pytest -q", "3 passed")
-        for _ in range(turns):
-            session.user("thank you")
-            session.assistant("You're welcome.")
-        path = session.write(tmp_path / "s-1.jsonl")
-        with MessagesApi(*answers(reflected, curated)) as api:
-            learn_transcript(learner_project, path, model_at(api, monkeypatch))
-        return api
+        learner = Learner(learner_project, monkeypatch)
+        learner.learn(session.write(tmp_path / "s-1.jsonl"), *answers(reflected, curated))
+        return learner.asked
 
     return once
 
@@ -72,10 +77,8 @@ def _waiting(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
 
 
 @pytest.mark.postgres
-def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
-    learner_project: Project, own: Project, lesson: Learn
-) -> None:
-    """So do citations; each playbook has a revision of the session's."""
+def test_votes_go_to_the_point_s_playbook(learner_project: Project, own: Project, lesson: Learn) -> None:
+    """So do citations."""
     lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful"), ("upref-002", "helpful")), curation())
 
     assert _points(learner_project) == {"pat-001": ("run the tests first", 1, 0)}
@@ -88,10 +91,8 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
             assert list_queries.marks(book)[name].sessions_cited == 1
 
 
-def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
-    learner_project: Project, own: Project, lesson: Learn
-) -> None:
-    """Until that is taken back, too."""
+def test_undoing_a_session_names_the_other_playbook(learner_project: Project, own: Project, lesson: Learn) -> None:
+    """Until the session is undone there, too."""
     lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful")), curation())
 
     (here,) = undo.undo_session(learner_project, "s-1")
@@ -106,25 +107,21 @@ def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
     assert again.result.notes == []
 
 
-def test_the_models_are_told_the_own_points_that_the_session_had(
-    learner_project: Project, own: Project, lesson: Learn
-) -> None:
-    """Under headers of their own, and with their marks; none that it didn't have."""
+def test_models_see_own_points_that_were_shown(learner_project: Project, own: Project, lesson: Learn) -> None:
+    """With their marks, below headers of their own."""
     edit.add(own, "never shown to it", section="pref")
 
-    api = lesson(reflection(), curation())
-
-    for request in api.messages():
+    for request in lesson(reflection(), curation()):
         said = request.last_said
         assert "## USER PREFERENCES (the user's own, in every project)\n[upref-001] answer briefly" in said
         assert "[upref-001] helpful=0 harmful=0, shown, cited" in said
         assert "never shown to it" not in said
 
 
-def test_a_point_for_all_projects_always_waits_for_a_person(
+def test_changes_of_own_points_wait_for_the_user(
     learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the user's own playbook, whatever is to be reviewed otherwise; and so does each change of it."""
+    """Whatever the settings say about reviews."""
     monkeypatch.setattr(registration, "review_mode", lambda _: "none")
     operations: list[dict[str, Any]] = [
         {"type": "ADD", "text": "Answer in English", "section": "USER PREFERENCES", "scope": "user"},
@@ -147,8 +144,8 @@ def test_a_point_for_all_projects_always_waits_for_a_person(
     assert _waiting(learner_project) == []
 
 
-def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, own: Project, lesson: Learn) -> None:
-    """It is skipped with the reason, in the user's own history alone."""
+def test_points_of_two_playbooks_are_not_merged(learner_project: Project, own: Project, lesson: Learn) -> None:
+    """The operation is skipped in the user's own history only."""
     merge = {"type": "MERGE", "source_ids": ["pat-001", "upref-001"], "merged_text": "briefly, tests first"}
 
     lesson(reflection(), curation(merge))
@@ -162,7 +159,7 @@ def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, o
 
 
 def _kill_at_commit(patch: pytest.MonkeyPatch, *, is_users: bool) -> None:
-    """Let the worker die before the commit to the user's own playbook, or to the other."""
+    """Kill the worker before its commit to the user's own playbook, or to the other."""
     keep = learn._keep
 
     def killed(chunk: Any, verdict: Verdict, *more: Any) -> Any:
@@ -172,10 +169,10 @@ def _kill_at_commit(patch: pytest.MonkeyPatch, *, is_users: bool) -> None:
 
 
 @pytest.mark.parametrize("is_users", [True, False], ids=["before both commits", "between them"])
-def test_a_kill_between_the_two_commits_counts_each_once(
+def test_kill_between_the_commits_counts_once(
     is_users: bool, learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reflector isn't asked again, and no vote of either playbook is lost or counted twice."""
+    """The reflector isn't asked again."""
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     wish = curation({"type": "ADD", "text": "Answer in English", "scope": "user"})
     with monkeypatch.context() as patch:
@@ -185,46 +182,21 @@ def test_a_kill_between_the_two_commits_counts_each_once(
 
     again = lesson(said, wish)
 
-    assert not any(is_reflector(request) for request in again.messages())
+    assert not any(map(is_reflector, again))
     assert _points(learner_project)["pat-001"][1] == 1
     assert _points(own)["upref-001"][1] == 1
     assert len(_waiting(own)) == 1
-    assert lesson(said, wish).messages() == []
-
-
-def test_a_session_that_went_on_after_a_kill_between_the_commits_counts_once(
-    learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Then the chunk is a longer one, of which the reflector is asked anew."""
-    said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
-    with monkeypatch.context() as patch:
-        _kill_at_commit(patch, is_users=False)
-        with pytest.raises(_KilledError):
-            lesson(said, curation())
-
-    lesson(said, curation(), turns=3)
-
-    assert _points(learner_project)["pat-001"][1] == 1
-    assert _points(own)["upref-001"][1] == 1
-
-
-def test_without_a_playbook_of_ones_own_nothing_is_made_for_one(learner_project: Project, lesson: Learn) -> None:
-    """A tag on a point that nobody has is a vote that met none, in the project's history."""
-    lesson(reflection(("upref-009", "helpful")), curation({"type": "DELETE", "target_id": "upref-009"}))
-
-    own = Project.of_user(learner_project.store)
-    with own.store.read(own.key) as book:
-        assert book.playbook_id == 0
+    assert lesson(said, wish) == []
 
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.sqlite
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("is_first", [True, False], ids=["before the reflection", "between the two"])
-def test_a_team_is_told_nothing_of_a_members_own_points(
+def test_team_sees_nothing_of_own_points(
     is_first: bool, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Her worker counts the vote in her own database, once, though it is killed before it has kept the team's part."""
+    """The member's own database counts the vote once, though the worker is killed before the team's commit."""
     ann = new_member("ann")
     ann.add("run the tests first")
     ann.join(team_url)

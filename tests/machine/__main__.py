@@ -1,4 +1,4 @@
-"""Run the machine for any length: `python -m tests.machine --seed N --steps M`, with `--twins` beside a server."""
+"""Run the machine for any length: `python -m tests.machine --seed N --steps M`."""
 
 import argparse
 import sys
@@ -22,7 +22,6 @@ class Twins(PlaybookMachine):
 
 
 def main() -> None:
-    """Read the arguments, run, and say how many steps agreed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=500)
@@ -38,12 +37,12 @@ def main() -> None:
 
 
 def run_machine(number: int, steps: int, *, twins: bool = False, shrinks: bool = True) -> None:
-    """Run histories of *steps* in all, as the seed *number* has them, and those after it."""
+    """Run histories of *steps* in all, by the seeds from *number* on."""
     PlaybookMachine.server = staticmethod(_new_server_database) if _is_server_there() else None
     enough = PlaybookMachine.total + steps
     while PlaybookMachine.total < enough:
         options = settings(
-            max_examples=5,  # the first of which is the smallest there is
+            max_examples=5,  # the first is the smallest
             stateful_step_count=max(5, min(steps // 4, _AT_ONCE)),
             deadline=None,
             database=None,

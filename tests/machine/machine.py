@@ -1,7 +1,6 @@
-"""A machine that changes a playbook in a random order of steps, and compares it with the model after each of them.
+"""Random steps change a playbook, which must agree with the model after each step.
 
-Hypothesis chooses the steps, and makes a history that fails as short as it can. With two worlds, a file's and a
-server's, each step is done in both, and their answers must be equal.
+Hypothesis chooses the steps, and shortens a history that fails. Two worlds, a file and a server, must answer equally.
 """
 
 import difflib
@@ -41,7 +40,7 @@ _OLDER = Path(__file__).parents[1] / "frozen" / "0008.db"
 _POINTS = """
 SELECT name, section, text, helpful, harmful, retired_in IS NULL, forgotten FROM key_points WHERE playbook_id = 1
 """
-# Commands that only look; ONE stands for a point's name.
+# Commands that only read; ONE is a point's name.
 _LOOKS = (
     ("list",), ("list", "--retired"), ("list", "--proposed"), ("list", "--sort", "votes"), ("list", "--sort", "age"),
     ("show", "ONE"), ("why", "ONE"), ("log",), ("log", "ONE"), ("stats",), ("sessions",), ("jobs", "--all"),
@@ -49,17 +48,16 @@ _LOOKS = (
     ("prune", "--dry-run"), ("status",), ("restore", "--at", "1", "--dry-run"),
 )  # fmt: skip
 
-_USER = ((), ("--user",))  # what a command is told so that it means the user's own playbook
-_TEXTS = st.integers(1, 40).map(lambda number: f"rule w{number}x says so")  # few, so that some are there already
+_USER = ((), ("--user",))  # for the user's own playbook
+_TEXTS = st.integers(1, 40).map(lambda number: f"rule w{number}x says so")  # few, so that some repeat
 _SLUGS = st.sampled_from(SLUGS)
 _TAGS = st.sampled_from(("helpful", "harmful", "harmful", "neutral"))
-_PICK = st.integers(0, 10_000)  # which of those that there are
-_ANYONES = st.sampled_from((False, False, True))  # whether the user's own playbook is meant
+_PICK = st.integers(0, 10_000)  # which of the existing points
+_ANYONES = st.sampled_from((False, False, True))  # whether it is the user's own playbook
 _WAYS = st.sampled_from(("command", "service"))
 
 
 def has_points(machine: "PlaybookMachine") -> bool:
-    """Whether the project's playbook has a live point."""
     return bool(machine.project.names())
 
 
@@ -68,7 +66,7 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     total = 0  # steps of all histories
     digest = hashlib.sha256()  # of all commands and their answers
-    server: Callable[[], str] | None = None  # gives an empty database on a server
+    server: Callable[[], str] | None = None  # creates an empty database on a server
     twins = False  # whether there are two worlds
 
     def __init__(self) -> None:
@@ -84,10 +82,10 @@ class PlaybookMachine(RuleBasedStateMachine):
         self.script = ScriptedModel()
         self.project, self.own = Model(), Model(prefix="u")
         self.steps = 0
-        self.own_head = 0  # of the user's own playbook, when it was looked at last
-        self.old: tuple[list[Any], State] | None = None  # what another program read in each world, and the state then
+        self.own_head = 0  # of the user's own playbook, at the last comparison
+        self.old: tuple[list[Any], State] | None = None  # what another program has read, and the state then
         self.backup: tuple[Model, Model] | None = None
-        self.moved: set[str] = set()  # the points that went from one playbook to the other
+        self.moved: set[str] = set()  # points that moved between the playbooks
 
     def teardown(self) -> None:
         self.patch.undo()
@@ -97,27 +95,27 @@ class PlaybookMachine(RuleBasedStateMachine):
     # The worlds.
 
     def run(self, *arguments: str) -> Ended:
-        """Run `playbook ARGUMENT ...` in each world: what all of them answer."""
+        """Run `playbook ARGUMENT ...` in each world, with equal answers."""
         answers = [world.run(*arguments) for world in self.worlds]
         PlaybookMachine.digest.update(repr((arguments, answers[0])).encode())
         for answer in answers[1:]:
-            assert answer == answers[0], "\n".join(
-                (" ".join(arguments), *difflib.unified_diff(*map(_lines, answers), n=1))
-            )
+            assert answer == answers[0], "\n".join((*arguments, *difflib.unified_diff(*map(_lines, answers), n=1)))
         return answers[0]
+
+    def succeed(self, *arguments: str) -> Ended:
+        answer = self.run(*arguments)
+        assert answer.code == 0, (arguments, answer)
+        return answer
 
     def answer(self, *arguments: str) -> Any:
         """The JSON document that a command prints."""
-        answer = self.run(*arguments)
-        assert answer.code == 0, (arguments, answer)
-        return json.loads(answer.out)
+        return json.loads(self.succeed(*arguments).out)
 
     def do(self, work: Callable[[World], Any]) -> list[Any]:
-        """What *work* gives in each world."""
         return [world.do(partial(work, world)) for world in self.worlds]
 
     def write(self, name: str, content: object) -> str:
-        """Write JSON into a file of each world: its path, as an argument."""
+        """Write a JSON file in each world. Returns its path as an argument."""
         for world in self.worlds:
             (world.root / name).write_text(json.dumps(content), encoding="utf-8")
         return f"ROOT/{name}"
@@ -125,35 +123,33 @@ class PlaybookMachine(RuleBasedStateMachine):
     # The model.
 
     def model(self, *, is_users: bool) -> Model:
-        """What one of the two playbooks should be."""
         return self.own if is_users else self.project
 
     def change(self, change: Callable[[Model], object], *arguments: str, is_users: bool = False) -> None:
-        """Run a command that makes this *change*, or is refused if the model refuses."""
+        """Run a command that makes this *change*, or is refused as in the model."""
         self.by(change, lambda: self.run(*_USER[is_users], *arguments), is_users=is_users)
 
     def by(self, change: Callable[[Model], object], act: Callable[[], object], *, is_users: bool = False) -> None:
-        """Do something that makes this *change* in one revision, or none at all if the model refuses."""
+        """Do something that makes this *change* in one revision, or nothing if the model refuses."""
         model = self.model(is_users=is_users)
-        is_made = model.attempt(change)
+        is_done = model.attempt(change)
         answer = act()
-        made = self.head(is_users=is_users) - model.head
+        revisions = self.head(is_users=is_users) - model.head
         if isinstance(answer, Ended):
             assert answer.code in (0, 1), answer
         if model.points != model.states[-1]:
-            assert made == 1, (made, answer)
-        else:  # what the model doesn't know may have changed: a neutral vote, an order
-            assert made in ((0, 1) if is_made else (0,)), (is_made, made, answer)
-        if made:
+            assert revisions == 1, (revisions, answer)
+        else:  # a neutral vote or another order, which the model doesn't know, may be a revision
+            assert revisions in ((0, 1) if is_done else (0,)), (is_done, revisions, answer)
+        if revisions:
             model.commit()
 
     def head(self, *, is_users: bool) -> int:
-        """The number of the last revision."""
         log = self.answer(*_USER[is_users], "log", "-n", "1", "--json")
         return int(log[0]["revision"]) if log else 0
 
     def pick(self, number: int, *, is_users: bool = False, live: bool = True) -> str:
-        """The name of a point, or `""` if there is none."""
+        """The name of a point, if there is any."""
         names = self.model(is_users=is_users).names(live=live)
         return names[number % len(names)] if names else ""
 
@@ -161,16 +157,16 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @initialize(slug=_SLUGS, is_old=st.booleans())
     def begin(self, slug: str, is_old: bool) -> None:
-        """With nothing, or with the database of an older version, which an older program has open."""
+        """Empty, or with the database of an older version, which an older program has open."""
         if is_old:
             self.upgrade()
-        assert self.run("init").code == 0
-        assert self.run("mirror", "on").code == 0
+        self.succeed("init")
+        self.succeed("mirror", "on")
         self.add("the first of all", slug, is_users=False, way="command")
         self.add("the first of mine", slug, is_users=True, way="command")
 
     def upgrade(self) -> None:
-        """Have the playbook of an older database. A program that had it open can go on reading."""
+        """Use the playbook of an older database. A program that has it open can go on reading."""
         source = World()
         databases.put_database(source.path, _OLDER.read_bytes())
         with closing(sqlite3.connect(source.path)) as older:
@@ -178,8 +174,7 @@ class PlaybookMachine(RuleBasedStateMachine):
             older.execute("BEGIN")
             rows = older.execute(_POINTS).fetchall()
             (self.project.base,) = older.execute("SELECT max(number) FROM revisions WHERE playbook_id = 1").fetchone()
-            answer = source.run("db", "upgrade")
-            assert answer.code == 0, answer
+            source.succeed("db", "upgrade")
             older.execute("COMMIT")
             assert older.execute(_POINTS).fetchall() == rows
         for name, section, text, helpful, harmful, is_live, is_forgotten in rows:
@@ -189,10 +184,8 @@ class PlaybookMachine(RuleBasedStateMachine):
             self.project.forgotten |= {name} if is_forgotten else set()
         self.project.states = [{}] * self.project.base + [dict(self.project.points)]
         for world in self.worlds:
-            answer = world.run("db", "transfer", source.url, world.url)
-            assert answer.code == 0, answer
-            answer = world.run("project", "move", "/work/harbour")
-            assert answer.code == 0, answer
+            world.succeed("db", "transfer", source.url, world.url)
+            world.succeed("project", "move", "/work/harbour")
         source.close()
 
     @rule(seconds=st.sampled_from((1, 3600, 86_400, 20 * 86_400, -5, -7200, -3 * 86_400)))
@@ -201,24 +194,16 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(text=_TEXTS, slug=_SLUGS, is_users=_ANYONES, way=_WAYS)
     def add(self, text: str, slug: str, is_users: bool, way: str) -> None:
-        def serve(project: project_service.Project) -> object:
-            return edit.add(project, text, section=TITLES[slug])
-
-        command = ("add", text, "--section", slug)
-        self.one_way(way, lambda model: model.add(text, slug), command, serve, is_users=is_users)
+        act = ("add", text, "--section", slug), lambda project: edit.add(project, text, section=TITLES[slug])
+        self.one_way(way, lambda model: model.add(text, slug), *act, is_users=is_users)
 
     @rule(pick=_PICK, tag=_TAGS, times=st.sampled_from((1, 1, 3)), is_users=_ANYONES, way=_WAYS)
     def vote(self, pick: int, tag: str, times: int, is_users: bool, way: str) -> None:
-        """Three times so that pruning has something to do."""
+        """Perhaps three times, so that pruning has something to do."""
         name = self.pick(pick, is_users=is_users)
+        act = ("vote", name, tag), lambda project: edit.vote(project, name, tag)
         for _ in range(times if name else 0):
-            self.vote_once(name, tag, is_users=is_users, way=way)
-
-    def vote_once(self, name: str, tag: str, *, is_users: bool, way: str) -> None:
-        def serve(project: project_service.Project) -> object:
-            return edit.vote(project, name, tag)
-
-        self.one_way(way, lambda model: model.vote(name, tag), ("vote", name, tag), serve, is_users=is_users)
+            self.one_way(way, lambda model: model.vote(name, tag), *act, is_users=is_users)
 
     def one_way(
         self,
@@ -271,7 +256,7 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(pick=_PICK, length=st.integers(1, 4), is_users=_ANYONES)
     def undo(self, pick: int, length: int, is_users: bool) -> None:
-        """Any revisions, a few at once, among them undos."""
+        """Any revisions, also undos, and several at once."""
         model = self.model(is_users=is_users)
         if model.head == model.base:
             return
@@ -286,14 +271,13 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(pick=_PICK, is_users=_ANYONES)
     def go_back(self, pick: int, is_users: bool) -> None:
-        """To what it was after some revision: all that came later is taken back."""
+        """To a revision: all later ones are undone."""
         model = self.model(is_users=is_users)
         number = model.base + 1 + pick % max(1, model.head - model.base)
         if number < model.head:
             self.take_back(number + 1, model.head, "restore", "--at", str(number), is_users=is_users)
 
     def take_back(self, first: int, last: int, *arguments: str, is_users: bool) -> None:
-        """Run a command that undoes these revisions."""
         model = self.model(is_users=is_users)
         before = model.head
         self.change(lambda model: model.undo(first, last), *arguments, is_users=is_users)
@@ -303,7 +287,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     @precondition(has_points)
     @rule(picks=st.tuples(_PICK, _PICK), texts=st.tuples(_TEXTS, _TEXTS, _TEXTS), slug=_SLUGS)
     def batch(self, picks: tuple[int, int], texts: tuple[str, str, str], slug: str) -> None:
-        """A curator's operations: those that can't be carried out are skipped, the others count."""
+        """A curator's operations, of which some are skipped."""
         names = list(dict.fromkeys(self.pick(pick) for pick in picks))
         operations: list[dict[str, Any]] = [
             {"type": "ADD", "text": texts[0], "section": TITLES[slug]},
@@ -323,7 +307,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     @precondition(has_points)
     @rule(pick=_PICK, votes=st.integers(0, 5), text=_TEXTS, slug=_SLUGS)
     def import_a_file(self, pick: int, votes: int, text: str, slug: str) -> None:
-        """With other votes on a point, and a point of its own; the higher count wins."""
+        """With other votes on a point, of which the higher count wins, and a new point."""
         name, new = self.pick(pick), self.project.next_name(slug)
         point = self.project.points[name]
         if text == point.text or len(self.project.saying(text)) > 1:
@@ -336,8 +320,8 @@ class PlaybookMachine(RuleBasedStateMachine):
             model.change(name, helpful=max(votes, point.helpful))
             for same in model.saying(text):
                 model.change(same, helpful=max(1, model.points[same].helpful))
-            retired = {point.text for each, point in model.points.items() if each not in model.live}
-            if not model.saying(text) and text not in retired:  # a retired text stays retired
+            earlier = {each.text for state in (*model.states, model.points) for each in state.values()}
+            if not model.saying(text) and text not in earlier:  # a retired or reworded text stays so
                 model.add(text, slug, helpful=1)
 
         self.change(change, "import", self.write("import.json", {"version": "1.0", "sections": entries}))
@@ -345,7 +329,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     @precondition(has_points)
     @rule(pick=_PICK, votes=st.integers(0, 5), text=_TEXTS)
     def replace_by_a_file(self, pick: int, votes: int, text: str) -> None:
-        """A file without one of the points, with other votes, and with a point of its own."""
+        """By one without one of the points, with other votes, and with a new point."""
         content = self.answer("export")
         dropped = self.pick(pick)
         for entries in content["sections"].values():
@@ -362,11 +346,11 @@ class PlaybookMachine(RuleBasedStateMachine):
     def forget(self, pick: int, is_users: bool) -> None:
         if name := self.pick(pick, is_users=is_users, live=pick % 2 == 0):
             self.change(lambda model: model.forget(name), "forget", name, "--yes", is_users=is_users)
-            self.backup = self.old = None  # which still have its words
+            self.backup = self.old = None  # they still have its words
 
     @rule(pick=_PICK, is_users=_ANYONES)
     def move_to_the_other_playbook(self, pick: int, is_users: bool) -> None:
-        """A point is promoted into the user's own playbook, or comes back into the project's as a new one."""
+        """Promote a point into the user's own playbook, or demote it into the project's."""
         name = self.pick(pick, is_users=is_users)
         if not name or name in self.moved:
             return
@@ -383,12 +367,11 @@ class PlaybookMachine(RuleBasedStateMachine):
             same = target.give(point)
         source.retire(name)
         self.moved |= {name, same}
-        answer = self.run("demote" if is_users else "promote", name)
-        assert answer.code == 0, answer
+        answer = self.succeed("demote" if is_users else "promote", name)
         for is_, model in ((is_users, source), (not is_users, target)):
-            made = self.head(is_users=is_) - model.head
-            assert made == (model.points != model.states[-1]), answer
-            if made:
+            revisions = self.head(is_users=is_) - model.head
+            assert revisions == (model.points != model.states[-1]), answer
+            if revisions:
                 model.commit()
 
     # Sessions.
@@ -396,7 +379,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     @precondition(has_points)
     @rule(pick=_PICK, tag=_TAGS, text=_TEXTS, is_queued=st.booleans())
     def learn(self, pick: int, tag: str, text: str, is_queued: bool) -> None:
-        """A session in which the user says what is learned from it: at once, or by the worker."""
+        """From a session in which the user says it, at once or by the worker."""
         name = self.pick(pick)
         said = f"Please know: {text}. It is about: {self.project.points[name].text}"
         self.script = ScriptedModel(name, tag, text=text, said=said)
@@ -412,7 +395,7 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(1, 20))
     def propose(self, number: int) -> None:
-        """A session proposes a point by its tools; nothing changes before a person has accepted it."""
+        """A session's tool proposes a point, which changes nothing."""
         text = f"proposal v{number}v waits"
         said = self.do(lambda world: world.tool("add", text=text))
         expected = "proposed as "
@@ -439,19 +422,15 @@ class PlaybookMachine(RuleBasedStateMachine):
             model.add(text, "oth")
             model.prune()  # as after each batch
 
-        self.change(
-            accept if accepts else lambda model: None,
-            "review",
-            "--accept" if accepts else "--reject",
-            str(waiting[text]),
-        )
+        option = "--accept" if accepts else "--reject"
+        self.change(accept if accepts else lambda model: None, "review", option, str(waiting[text]))
 
     # Files.
 
     @precondition(has_points)
     @rule(pick=_PICK, text=_TEXTS)
     def edit_the_mirror(self, pick: int, text: str) -> None:
-        """By hand; the next command takes it in."""
+        """The next command reads it."""
         name = self.pick(pick)
         if self.project.saying(text):
             return
@@ -464,16 +443,12 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule()
     def read_by_a_program(self) -> None:
-        """Another program reads the playbook, and goes on with it later."""
         self.old = self.do(lambda world: contract.load_playbook()), dict(self.project.live)
 
     @precondition(lambda self: self.old)
     @rule(pick=_PICK, tag=_TAGS, text=_TEXTS)
     def save_by_a_program(self, pick: int, tag: str, text: str) -> None:
-        """It votes on a point that it had, adds one, and saves its old dict: what others did meanwhile stays.
-
-        Sometimes it is a second process, which gets the dict and the time as JSON.
-        """
+        """It votes and adds a point in its old dict. Changes by others stay. Sometimes it is a second process."""
         assert self.old is not None
         contents, then = self.old
         self.old = None
@@ -481,7 +456,7 @@ class PlaybookMachine(RuleBasedStateMachine):
         if not names or any(point.text == text for point in then.values()):
             return
         name = names[pick % len(names)]
-        # A vote is for a text: it counts for the point that has that text now, else for the point of that name.
+        # A vote counts for the point that has the text now, or else the name.
         counted = self.project.saying(then[name].text) or [name]
         if len(counted) > 1:
             return
@@ -490,9 +465,8 @@ class PlaybookMachine(RuleBasedStateMachine):
             content = contents[self.worlds.index(world)]
             if pick % 4 == 0:
                 given = json.dumps((self.clock.now.timestamp(), content, name, tag, text))
-                subprocess.run(
-                    [sys.executable, program.__file__], input=given, text=True, check=True, capture_output=True
-                )
+                command = [sys.executable, program.__file__]
+                subprocess.run(command, input=given, text=True, check=True, capture_output=True)
             else:
                 program.vote_and_add(content, name, tag, text)
 
@@ -505,50 +479,45 @@ class PlaybookMachine(RuleBasedStateMachine):
     @rule()
     def back_up(self) -> None:
         (self.worlds[0].root / "kept.db").unlink(missing_ok=True)
-        assert self.run("backup", "ROOT/kept.db").code == 0
+        self.succeed("backup", "ROOT/kept.db")
         self.backup = self.project.copy(), self.own.copy()
 
     @precondition(lambda self: self.backup)
     @rule()
     def go_back_to_the_backup(self) -> None:
-        """All is as it was then, the mirror too."""
         assert self.backup is not None
-        answer = self.run("restore-backup", "ROOT/kept.db", "--yes")
-        assert answer.code == 0, answer
+        self.succeed("restore-backup", "ROOT/kept.db", "--yes")
         (self.project, self.own), self.old, self.backup = self.backup, None, None
 
     @precondition(lambda self: not self.twins)
     @rule(uses_server=st.booleans())
     def transfer(self, uses_server: bool) -> None:
-        """To another database, of the other kind if there is a server, and back into a file."""
+        """To another database, perhaps on a server, and back into a file."""
         world = self.worlds[0]
         there = f"sqlite:///{world.root / 'there.db'}"
         if uses_server and self.server is not None:
             there = type(self).server()  # type: ignore[misc]
         back = f"sqlite:///{world.root / f'back-{self.steps}.db'}"
         for source, target in ((world.url, there), (there, back)):
-            answer = world.run("db", "transfer", source, target)
-            assert answer.code == 0, answer
+            world.succeed("db", "transfer", source, target)
         world.url = back
         (world.root / "there.db").unlink(missing_ok=True)
 
     @rule(pick=_PICK, look=st.sampled_from(_LOOKS), is_users=_ANYONES)
     def look(self, pick: int, look: tuple[str, ...], is_users: bool) -> None:
-        """What only looks changes nothing, and says the same in each world."""
-        if self.twins and look[0] == "status":  # hooks read files alone, which it counts for
+        """Reading changes nothing."""
+        if self.twins and look[0] == "status":  # it reports files that only hooks read
             return
         name = self.pick(pick, is_users=is_users, live=pick % 2 == 0) or "pat-001"
         arguments = [name if argument == "ONE" else argument for argument in look]
         arguments += [] if arguments[0] == "render" else ["--json"]
-        self.change(
-            lambda model: None, *arguments, is_users=is_users and arguments[0] not in ("sessions", "jobs", "status")
-        )
+        has_user = arguments[0] not in ("sessions", "jobs", "status")
+        self.change(lambda model: None, *arguments, is_users=is_users and has_user)
 
     # What must agree.
 
     @invariant()
     def agrees(self) -> None:
-        """Everything that can be seen is as in the model."""
         if not self.project.head:
             return
         self.steps += 1
@@ -561,14 +530,12 @@ class PlaybookMachine(RuleBasedStateMachine):
             self.own_head = self.own.head
         if self.steps % _CHECK_EVERY == 0:
             for world in self.worlds:
-                answer = world.run("db", "check")
-                assert answer.code == 0, answer
+                world.succeed("db", "check")
             for question in _QUESTIONS if self.twins else ():
                 self.run("sql", "--json", re.sub(r"'now'", "'2026-03-05'", question.sql))
 
     def agrees_on(self, model: Model, chance: random.Random, *, at: int, is_users: bool = False) -> str:
-        """Compare the points of one playbook, its history, its state after *at* revisions, and its index. Returns the
-        export."""
+        """Compare a playbook's points, history, state after *at* revisions, and index. Returns the export."""
         option = _USER[is_users]
         exported = self.run(*option, "export").out
         assert _state(json.loads(exported)) == model.live, exported
@@ -588,7 +555,6 @@ def _lines(answer: Ended) -> list[str]:
 
 
 def _each_that_can(steps: list[Callable[[Model], object]], model: Model) -> None:
-    """Take each of these *steps* that is not refused."""
     for step in steps:
         model.attempt(step)
 
@@ -603,7 +569,7 @@ def _state(content: dict[str, Any]) -> State:
 
 
 def seeds() -> Iterator[tuple[int, int, bool]]:
-    """Those that failed once, each with its number of steps, and whether there were two worlds."""
+    """Seeds that failed once: the number, the steps, and whether there were two worlds."""
     for line in Path(__file__).with_name("seeds.txt").read_text("utf-8").splitlines():
         number, steps, *twins = line.split()
         yield int(number), int(steps), twins == ["twins"]

@@ -18,8 +18,6 @@ FORGOTTEN = "[forgotten]"
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the playbook, live or retired."""
-
     slug: str
     text: str
     helpful: int = 0
@@ -28,7 +26,6 @@ class Point:
 
     @property
     def is_harmful(self) -> bool:
-        """Whether pruning retires it."""
         return self.live and self.harmful >= PRUNED_FROM and self.harmful > self.helpful
 
 
@@ -41,11 +38,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not an error
 
 @dataclass
 class Model:
-    """All points there ever were by name, the state after each revision (the first is that of the empty playbook), and
-    the undos: their revisions with the range that each undid.
-
-    States before revision `base` are not known.
-    """
+    """All points by name, the state after each revision, and the ranges that undos undid. States start at `base`."""
 
     prefix: str = ""  # of its points' names
     points: State = field(default_factory=dict)
@@ -58,26 +51,23 @@ class Model:
     rejected: set[str] = field(default_factory=set)  # those that a person did not want
 
     def copy(self) -> "Model":
-        """The same, on its own."""
         return copy.deepcopy(self)
 
     @property
     def live(self) -> State:
-        """The points that are live."""
         return live(self.points)
 
     def names(self, *, live: bool = True) -> list[str]:
-        """The points that are live, or those that are not and can come back."""
+        """The live points, or the retired ones that can come back."""
         return sorted(name for name, point in self.points.items() if point.live is live and name not in self.forgotten)
 
     def saying(self, text: str) -> list[str]:
-        """The live points with this text."""
         return [name for name, point in self.live.items() if point.text == text]
 
     # Changes.
 
     def attempt(self, change: Callable[["Model"], object]) -> bool:
-        """Make a *change*, or none at all if it raises Refused; whether it was made."""
+        """Make a *change*, unless it raises Refused. Returns whether it happened."""
         points, highest = dict(self.points), dict(self.highest)
         try:
             change(self)
@@ -87,45 +77,37 @@ class Model:
         return True
 
     def add(self, text: str, slug: str, helpful: int = 0, harmful: int = 0) -> str:
-        """The new point's name. Raises Refused if a live point says the same."""
+        """Add a point, or raise Refused if a live point says the same."""
         if self.saying(text):
             raise Refused
         return self.give(Point(slug, text, helpful, harmful))
 
     def next_name(self, slug: str) -> str:
-        """The name that the next new point of a section gets."""
         return f"{self.prefix}{slug}-{self.highest[slug] + 1:03}"
 
     def give(self, point: Point) -> str:
-        """Have a new point, whatever others say."""
         name = self.next_name(point.slug)
         self.highest[point.slug] += 1
         self.points[name] = point
         return name
 
     def change(self, name: str, **fields: object) -> None:
-        """Give a point other *fields*."""
         self.points[name] = replace(self.points[name], **fields)  # type: ignore[arg-type]
 
     def vote(self, name: str, tag: str) -> None:
-        """Count a vote."""
         point = self.points[name]
         self.change(name, helpful=point.helpful + (tag == "helpful"), harmful=point.harmful + (tag == "harmful"))
 
     def reword(self, name: str, text: str) -> None:
-        """Give a point another text, whatever others say."""
         self.change(name, text=text)
 
     def retire(self, name: str) -> None:
-        """Take a point out; it can come back."""
         self.change(name, live=False)
 
     def restore(self, name: str) -> None:
-        """Bring a point back, whatever others say."""
         self.change(name, live=True)
 
     def merge(self, names: list[str], text: str) -> None:
-        """Make one point of several."""
         sources = [self.points[name] for name in names]
         helpful, harmful = (sum(getattr(point, tag) for point in sources) for tag in ("helpful", "harmful"))
         self.give(Point(sources[0].slug, text, helpful, harmful))
@@ -133,13 +115,12 @@ class Model:
             self.retire(name)
 
     def prune(self) -> None:
-        """Retire the points whose votes say that they harm."""
         for name, point in self.live.items():
             if point.is_harmful:
                 self.retire(name)
 
     def forget(self, name: str) -> None:
-        """Erase all texts that a point ever had, wherever they are. Points with such a text now are forgotten too."""
+        """Erase all texts that a point ever had, wherever they are."""
         states = (*self.states, self.points)
         words = {state[name].text for state in states if name in state}
         for each, point in list(self.points.items()):
@@ -152,7 +133,7 @@ class Model:
                     state[each] = replace(point, text=FORGOTTEN)
 
     def become(self, state: State) -> None:
-        """Have exactly these live points; the others are retired."""
+        """Retire all live points but these."""
         for name in self.live.keys() - state.keys():
             self.retire(name)
         self.points.update(state)
@@ -164,20 +145,15 @@ class Model:
 
     @property
     def head(self) -> int:
-        """The number of the last revision."""
         return len(self.states) - 1
 
     def commit(self) -> None:
-        """Note what there is now as the state after one more revision."""
         self.states.append(dict(self.points))
 
     def undo(self, first: int, last: int) -> None:
-        """Take revisions back: a merge of the states before them, after them and now, field by field.
-
-        Raises Refused if a revision would then be undone twice, or if something was changed again since.
-        """
+        """Merge the states before, after and now. Refused if a revision would be undone twice, or changed since."""
         undos = {**self.undos, self.head + 1: range(first, last + 1)}
-        counts: dict[int, int] = {}  # how often each revision counts: once, or not at all if it is undone
+        counts: dict[int, int] = {}  # 1 or, if a revision is undone, 0
         for number in range(self.head + 1, self.base, -1):
             counts[number] = 1 - sum(counts[undo] for undo, undone in undos.items() if number in undone)
             if counts[number] < 0:
@@ -191,12 +167,10 @@ class Model:
 
 
 def live(state: State) -> State:
-    """The points of *state* that are live."""
     return {name: point for name, point in state.items() if point.live}
 
 
 def _undone(before: Point, after: Point, now: Point) -> Point:
-    """A point now without the changes from *before* to *after*."""
     helpful = max(0, now.helpful - (after.helpful - before.helpful))
     harmful = max(0, now.harmful - (after.harmful - before.harmful))
     if now.live and after.live and not before.live:  # it came with these revisions

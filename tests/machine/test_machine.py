@@ -1,4 +1,4 @@
-"""Random histories agree with the model, and a file's with a server's; the night has longer ones."""
+"""Random histories agree with the model, and in a file and on a server; at night, longer ones."""
 
 import os
 import re
@@ -19,30 +19,31 @@ pytestmark = pytest.mark.slow  # a server may have to be brought up
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests: the event loop of the SDK has a pair of sockets of its own."""
+    """Replaces the fixture for all tests: the SDK's event loop has a pair of sockets."""
     pytest_socket.disable_socket(allow_unix_socket=True)
 
 
-def test_a_random_history_agrees_with_the_model() -> None:
+@pytest.mark.nightly(after=1)
+@pytest.mark.parametrize(("seed", "steps"), [(0, 50), (1, 1500)])
+def test_random_history_agrees_with_the_model(seed: int, steps: int) -> None:
     """Points, counters, history, mirror and search, after each step."""
-    run_machine(0, 50)
+    run_machine(seed, steps)
 
 
-def test_a_seed_repeats_its_history() -> None:
-    """Two processes run the same commands and get the same answers, whatever the order of their sets."""
+def test_seed_repeats_its_history() -> None:
+    """Whatever the order of sets in a process."""
     command = [sys.executable, "-m", "tests.machine", "--seed", "0", "--steps", "50"]
-    environments = [{**os.environ, "PYTHONHASHSEED": number} for number in ("1", "2")]
     first, second = (
-        subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for environment in environments
+        subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for env in ({**os.environ, "PYTHONHASHSEED": number} for number in "12")
     )
 
     assert re.fullmatch(r"\d+ steps agreed; digest [0-9a-f]{16}\n", first)
     assert first == second
 
 
-def test_a_program_in_a_second_process_has_the_time_of_the_history() -> None:
-    """Its own clock would date a revision, and a seed would go another way each day."""
+def test_second_process_has_the_history_s_time() -> None:
+    """With its own clock, a seed would run differently each day."""
     machine = PlaybookMachine()
     try:
         machine.begin(slug="pat", is_old=False)
@@ -55,27 +56,15 @@ def test_a_program_in_a_second_process_has_the_time_of_the_history() -> None:
     assert (saved["message"], saved["time"][:10]) == ("saved by a program", "2026-03-01")
 
 
-def test_a_random_history_is_the_same_in_a_file_and_on_a_server() -> None:
-    """All that commands print, errors too, and the answers to the questions of docs/sql.md."""
+@pytest.mark.nightly(after=1)
+@pytest.mark.parametrize(("seed", "steps"), [(0, 25), (1, 500)])
+def test_random_history_is_equal_on_a_server(seed: int, steps: int) -> None:
+    """All output and errors of commands, and the answers to the questions of docs/sql.md."""
     require_server()
-    run_machine(0, 25, twins=True)
+    run_machine(seed, steps, twins=True)
 
 
 @pytest.mark.nightly
-def test_long_random_histories_agree_with_the_model() -> None:
-    """The same with more of them."""
-    run_machine(1, 1500)
-
-
-@pytest.mark.nightly
-def test_long_random_histories_are_the_same_in_a_file_and_on_a_server() -> None:
-    """The same with more of them."""
-    require_server()
-    run_machine(1, 500, twins=True)
-
-
-@pytest.mark.nightly
-def test_histories_that_failed_once_agree() -> None:
-    """Each seed of seeds.txt."""
+def test_failed_seeds_agree() -> None:
     for number, steps, twins in seeds():
         run_machine(number, steps, twins=twins)

@@ -1,4 +1,4 @@
-"""The world of a history: a home, a project with a mirror, a database, and a clock that the test sets."""
+"""The world of a history: a home, a project with a mirror, a database and a clock."""
 
 import io
 import re
@@ -24,7 +24,7 @@ from tests.faults.cases import Ended, Place, ScriptedModel, command, write_trans
 from tests.mcp.conftest import Session
 from tests.transcripts import TranscriptBuilder
 
-# What differs by the kind of database, and what stands for it.
+# What differs between the two databases, and its replacement.
 _BY_KIND = (
     (re.compile(r'postgresql[^\s",]+'), "DATABASE"),
     (re.compile(r'"role": "postgres"'), '"role": null'),  # who was logged in
@@ -38,19 +38,17 @@ _BY_KIND = (
 
 
 class Clock:
-    """The present time of all that runs in this process, once it is `set_in`."""
+    """The time in this process, once it is `set_in`."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
 
     def move(self, seconds: int) -> None:
-        """Go on, or back."""
         self.now += timedelta(seconds=seconds)
 
     def set_in(self, patch: pytest.MonkeyPatch) -> None:
-        """Let each module of the package ask this clock."""
         set_datetime(lambda: self.now.timestamp(), patch.setattr)
-        patch.setattr(PostgresDialect, "now", Dialect.now)  # else a server's revisions have its own clock's times
+        patch.setattr(PostgresDialect, "now", Dialect.now)  # or revisions have the server's time
 
 
 class World:
@@ -66,45 +64,42 @@ class World:
 
     @property
     def is_file(self) -> bool:
-        """Whether the database is a file."""
         return self.url.startswith("sqlite")
 
     @property
     def path(self) -> Path:
-        """The database's file."""
         return Path(self.url.removeprefix("sqlite:///"))
 
     def close(self) -> None:
-        """Remove it all but the database on a server."""
         shutil.rmtree(self.root)
 
     @contextmanager
     def lived_in(self) -> Iterator[None]:
-        """This process in the project, as its user."""
         with living_in({**self.place.environ(), "PLAYBOOK_DB_URL": self.url, "TZ": "UTC"}), chdir(self.folder):
             yield
 
     def run(self, *arguments: str) -> Ended:
-        """Run `playbook ARGUMENT ...` in this process; ROOT in an argument stands for this world's folder. What it says
-        names the folder and the database alike in every world."""
+        """Run `playbook ARGUMENT ...` in this process. ROOT is this world's folder, in the output too."""
         with self.lived_in():
             ended = command(*(argument.replace("ROOT", str(self.root)) for argument in arguments), place=self.place)
         return replace(ended, out=self._named_alike(ended.out), err=self._named_alike(ended.err))
 
+    def succeed(self, *arguments: str) -> None:
+        ended = self.run(*arguments)
+        assert ended.code == 0, (arguments, ended)
+
     def do(self, work: Callable[[], Any]) -> Any:
-        """What *work* gives in this world; what it says is thrown away."""
         with self.lived_in(), redirect_stderr(io.StringIO()):
             return work()
 
     def session(self, said: str, *, cites: str) -> str:
-        """A new session in which the user *said* this and the assistant cited a point: its transcript's path."""
+        """Write a session in which the user *said* this and the assistant cited a point."""
         self.sessions += 1
         path = self.root / f"session-{self.sessions}.jsonl"
         write_transcript(path, said, cites=cites)
         return path.name
 
     def queue(self, transcript: str) -> None:
-        """Let the end of a session wait for the worker."""
         path = self.root / transcript
         job = {
             "project": str(self.folder), "transcript_path": str(path), "session_id": path.stem, "reason": "SessionEnd",
@@ -113,7 +108,7 @@ class World:
             spool.keep(job)
 
     def tool(self, name: str, **given: Any) -> str:
-        """What the MCP server of a session says to a call of one of its tools."""
+        """Call a tool of a new session's MCP server."""
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"
@@ -130,5 +125,4 @@ class World:
 
 
 def ask_scripted(patch: pytest.MonkeyPatch, script: Callable[[], ScriptedModel]) -> None:
-    """Let the package ask the model that *script* gives whenever it asks one."""
     patch.setattr(choose, "find_model", lambda folder=None: script())

@@ -1,4 +1,4 @@
-"""The server for the tests: a session of Claude Code that asks it."""
+"""A session of Claude Code and its MCP server."""
 
 import json
 import sqlite3
@@ -25,7 +25,7 @@ SESSION = "5426d92d-ea30-4afe-bd91-b33bacdfa9db"
 
 @dataclass(slots=True)
 class Answered:
-    """What a tool said, and whether that is an error."""
+    """The answer of a tool."""
 
     text: str
     is_error: bool
@@ -33,7 +33,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Session:
-    """A session in `folder`, what stands in its transcript at `path`, and the server that it asks in this process."""
+    """A session in `folder`, its transcript at `path`, and the server that it asks in this process."""
 
     folder: Path
     path: Path
@@ -42,7 +42,7 @@ class Session:
     calls: int = 0
 
     def ask(self, tool: str, **given: Any) -> Answered:
-        """What *tool* answers; the call stands in the transcript, as the client writes it."""
+        """Call *tool*, and write the call into the transcript as Claude Code does."""
         self.calls += 1
         use = f"toolu_{self.transcript.session_id}_{self.calls}"
         self.transcript.assistant({"type": "tool_use", "id": use, "name": f"mcp__playbook__{tool}", "input": given})
@@ -54,50 +54,40 @@ class Session:
         return Answered(content["text"], result["isError"])
 
     def request(self, method: str, **params: Any) -> Any:
-        """What the server answers to a request."""
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         return json.loads(start.server_of(self.served).reply(line.encode()))
 
     def write(self) -> None:
-        """Have the transcript in its file."""
         self.path.write_text("".join(f"{line}\n" for line in self.transcript.lines))
 
     @contextmanager
     def project(self, *, is_users: bool = False) -> Iterator[Project]:
-        """The session's project in the user's own database, or the user's own playbook."""
         with open_store(self.served.url) as store:
             yield Project.of_user(store) if is_users else Project.in_folder(store, str(self.folder))
 
     def add(self, *texts: str, is_users: bool = False) -> None:
-        """Have points with *texts*, as a person adds them."""
         with self.project(is_users=is_users) as project:
             for text in texts:
                 edit.add(project, text)
 
     def waiting(self) -> list[Proposal]:
-        """The proposals that wait for the user."""
         with self.project() as project:
             return [each.proposal for each in review.all_waiting(project)]
 
     def rows(self, query: str) -> list[Any]:
-        """What the database has."""
         with closing(sqlite3.connect(settings.sqlite_file(self.served.url) or "")) as connection:
             return connection.execute(query).fetchall()
 
 
 @pytest.fixture
 def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
-    """A session that has just begun, in a project with two points."""
+    """A new session in a project with two points."""
     path = home / ".claude" / "projects" / hook_runner.session_folder_name(str(folder)) / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
-    made = Session(
-        folder,
-        path,
-        TranscriptBuilder(SESSION),
-        tools.PlaybookTools(settings.database_url(), str(folder), SESSION),
-    )
-    made.transcript.user("please fix the parser")
+    served = tools.PlaybookTools(settings.database_url(), str(folder), SESSION)
+    session = Session(folder, path, TranscriptBuilder(SESSION), served)
+    session.transcript.user("please fix the parser")
     put_empty_database(home / ".claude" / "playbook" / "playbook.db")
-    made.add("Run the narrowest pytest selection first", "Never parse the repr of the ORM in tests")
+    session.add("Run the narrowest pytest selection first", "Never parse the repr of the ORM in tests")
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", SESSION)
-    return made
+    return session

@@ -1,4 +1,4 @@
-"""The server as the SDK's own client sees it, in each version of the protocol; also if it can't serve yet."""
+"""The server and the client of the official SDK, in each version of the protocol."""
 
 import json
 import os
@@ -30,12 +30,12 @@ VERSIONS = [
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests: the event loop of the SDK has a pair of sockets of its own."""
+    """Replaces the fixture for all tests: the SDK's event loop has a pair of sockets."""
     pytest_socket.disable_socket(allow_unix_socket=True)
 
 
 def asked(command: list[str], folder: Path, work: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
-    """What *work* makes of a client of the SDK's, of the server that *command* starts in *folder*."""
+    """Run *work* with a client of the server that *command* starts in *folder*."""
     program, *arguments = command
     server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder)
 
@@ -47,8 +47,8 @@ def asked(command: list[str], folder: Path, work: Callable[[Client], Awaitable[A
 
 
 @pytest.mark.parametrize("spoken", VERSIONS)
-def test_the_sdks_own_client_uses_each_tool(session: Session, spoken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process for all of it. The session's id is the author, from the environment."""
+def test_sdk_s_client_uses_each_tool(session: Session, spoken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The author is the session that the environment names."""
     is_handshake = spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
     if is_handshake:
         monkeypatch.setattr(client_session, "LATEST_HANDSHAKE_VERSION", spoken)
@@ -83,34 +83,30 @@ def test_the_sdks_own_client_uses_each_tool(session: Session, spoken: str, monke
     assert {each.session_id for each in session.waiting()} == {session.served.session}
 
 
-def test_a_server_without_a_project_says_why_and_has_no_tools(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A client shows no error; the model is told what to do about it."""
+async def _instructions(client: Client) -> tuple[str, list[Any]]:
+    return client.instructions or "", (await client.list_tools()).tools
+
+
+def test_server_without_a_project_has_no_tools(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its instructions say why, because a client shows no error."""
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/nowhere")
 
-    async def work(client: Client) -> tuple[str, list[Any]]:
-        return client.instructions or "", (await client.list_tools()).tools
-
-    instructions, tools = asked(COMMAND, session.folder, work)
+    instructions, tools = asked(COMMAND, session.folder, _instructions)
 
     assert tools == []
     assert "There is no folder /nowhere" in instructions
 
 
-def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path) -> None:
-    """By the plugin's own command, on whatever Python there is, with the standard library alone."""
+def test_plugin_s_server_says_that_setup_failed(session: Session, home: Path) -> None:
+    """It needs only the standard library."""
     (home / ".claude" / "playbook" / "runtime.json").write_text(
         '{"state": "failed", "error": "the worker needs Python 3.11 or later, but this is 3.9.2", "at": 0}'
     )
 
-    async def work(client: Client) -> tuple[str, list[Any]]:
-        return client.instructions or "", (await client.list_tools()).tools
-
     root = Path(__file__).resolve().parents[2]
     plugin = json.loads((root / ".mcp.json").read_text())["mcpServers"]["playbook"]
     command = [plugin["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(root)), *plugin["args"]]
-    instructions, tools = asked(command, session.folder, work)
+    instructions, tools = asked(command, session.folder, _instructions)
 
     assert tools == []
     assert "the worker needs Python 3.11 or later, but this is 3.9.2" in instructions
@@ -126,8 +122,8 @@ print(*sorted({"click", "mcp", "pydantic", "sqlalchemy", "asyncio"} & sys.module
 """
 
 
-def test_a_session_that_only_reads_loads_no_library(session: Session) -> None:
-    """Each session of a plugin's user starts a server, used or not."""
+def test_reading_loads_no_library(session: Session) -> None:
+    """Each session with the plugin starts a server."""
     calls = {"search": {"question": "pytest selection"}, "list": {}, "why": {"name": "oth-001"}, "history": {}}
     messages = [{"method": "initialize", "params": {}}, {"method": "tools/list"}]
     messages += [{"method": "tools/call", "params": {"name": name, "arguments": it}} for name, it in calls.items()]

@@ -24,8 +24,8 @@ def listed(project: Project) -> list[set[str]]:
     return [{one.name, other.name} for one, other, _ in edit.alike_points(project, limit=10)]
 
 
-def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None:
-    """Whichever is named first; it is no revision, and the playbook stays as it was."""
+def test_kept_apart_points_are_not_listed(stocked: Project) -> None:
+    """Keeping points apart makes no revision."""
     before = read_playbook(stocked)
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 
@@ -39,8 +39,8 @@ def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None
         assert book.revision == 6
 
 
-def test_they_are_asked_about_again_when_one_was_reworded(stocked: Project) -> None:
-    """Votes, other sections and other points' texts change nothing of the verdict; a second one holds again."""
+def test_reworded_pairs_are_listed_again(stocked: Project) -> None:
+    """Votes and other changes don't list the pair again."""
     edit.keep_apart(stocked, "oth-001", "oth-003")
     edit.vote(stocked, "oth-001", "helpful")
     edit.edit(stocked, "oth-003", section="ctx")
@@ -54,19 +54,8 @@ def test_they_are_asked_about_again_when_one_was_reworded(stocked: Project) -> N
     assert listed(stocked) == []
 
 
-def test_a_verdict_is_about_the_texts_that_were_judged(stocked: Project) -> None:
-    """What rewords one of them in the same transaction makes it another question."""
-    with stocked.store.write(stocked.key) as book:
-        book.keep_apart([("oth-001", "oth-003"), ("oth-002", "oth-404"), ("oth-002", "oth-002")], actor="s-1")
-        point = book.draft["oth-003"]
-        book.draft.change(type(point)(point.name, "Use pip, never uv, for packages", point.section), kind="edit")
-        book.commit("learn", "learned from a session")
-
-    assert listed(stocked) == [{"oth-001", "oth-003"}]
-
-
-def test_a_verdict_on_older_texts_does_not_hold_for_newer_ones(stocked: Project) -> None:
-    """A model answers late; meanwhile somebody may have reworded a point."""
+def test_verdict_on_older_texts_does_not_count(stocked: Project) -> None:
+    """A model answers late, and meanwhile somebody may have reworded a point."""
     edit.edit(stocked, "oth-003", text="Use pip, never uv, for packages")
     with stocked.store.write(stocked.key) as book:
         book.keep_apart([("oth-001", "oth-003")], actor="s-1", judged_in=book.revision - 1)
@@ -74,8 +63,7 @@ def test_a_verdict_on_older_texts_does_not_hold_for_newer_ones(stocked: Project)
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 
 
-def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
-    """Neither is it one of a pair that is kept apart."""
+def test_retired_points_are_not_listed(stocked: Project) -> None:
     edit.keep_apart(stocked, "oth-001", "oth-003")
     edit.retire(stocked, "oth-003")
 
@@ -85,8 +73,7 @@ def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
 
 
 @pytest.mark.postgres
-def test_two_are_merged_into_the_first(stocked: Project) -> None:
-    """It keeps its name and takes over the votes; the other names it as its successor. An undo brings both back."""
+def test_merging_adds_votes_and_can_be_undone(stocked: Project) -> None:
     before = read_playbook(stocked).content
 
     revised = edit.merge_points(stocked, "oth-003", "oth-001")
@@ -101,8 +88,7 @@ def test_two_are_merged_into_the_first(stocked: Project) -> None:
     assert read_playbook(stocked).content == before
 
 
-def test_what_can_not_be_merged_or_kept_apart_is_refused(stocked: Project) -> None:
-    """Nothing changes then."""
+def test_unusable_pairs_are_refused(stocked: Project) -> None:
     edit.retire(stocked, "oth-001")
     before = read_playbook(stocked).content
 

@@ -1,11 +1,11 @@
-"""Forgetting: what was erased is nowhere in the bytes of any of our files, and nothing else has changed."""
+"""Forgetting: an erased text is in none of our files, and nothing else has changed."""
 
 import json
 import os
 import re
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,21 +33,23 @@ from playbook_db.store.playbook.learning import ChunkKey
 from playbook_db.store.playbook.proposal_rows import Kind
 from playbook_db.store.sqlite import backups
 from playbook_db.store.upkeep import database_file
-from tests.builders import few_texts, last_revision, list_retired
+from tests.builders import last_revision, list_retired
 from tests.databases import NewProject
+from tests.services.test_undo import Step, histories, live_through
 from tests.tiers import few
 
-pytestmark = pytest.mark.slow  # databases of many states
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
 
 _TEXT = 'the "token" of Zanzibär is 4711, keep it'
 _OLDER = "the tokën of Zanzibär is 4711, keep it"
 _SIGN = "Zanzib"  # in every wording, however it is escaped
 _PATTERN = re.compile(r"(?i)the \S+ of Zanzib.r is \d+")
+_ALL = re.compile(r"(?i)\S*Zanzib\S*")
 _BACKUP = "backups/playbook-20261120T101500Z.daily.db"
 
 
 def _holding(folder: Path) -> list[str]:
-    """The files under *folder* whose bytes hold the sign."""
+    """The files under *folder* that contain the sign."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(str(path.relative_to(folder)) for path in files if _SIGN.encode() in path.read_bytes())
 
@@ -63,11 +65,11 @@ def _rows(project: Project, query: str) -> list[Any]:
 
 
 def _learn(project: Project) -> None:
-    """Votes with rationales, a reflection and a job's error that all quote the text."""
+    """Learn something that quotes the text everywhere."""
     said = f"because {_TEXT} helped"
     votes = (Vote("pat-001", "helpful", said), Vote("pat-002", "neutral", said), Vote(_TEXT, "helpful", None, False))
     with project.store.write(project.key) as book:
-        book.commit("learn", f"learnt {_TEXT}", votes=votes)
+        book.commit("learn", f"learned {_TEXT}", votes=votes)
     tags = [{"name": "pat-001", "tag": "helpful", "rationale": f"{_SIGN} in other words"}, {"name": "x", "told": _TEXT}]
     with project.store.write(project.key) as book:
         chunk = ChunkKey("/t.jsonl", 0, 9)
@@ -81,7 +83,7 @@ def _learn(project: Project) -> None:
 
 @pytest.fixture
 def spread(project: Project, tmp_path: Path, home: Path) -> Project:
-    """A project in which one text has been everywhere that we keep anything."""
+    """A project that has one text in all of our files."""
     (tmp_path / "project" / ".claude" / "diagnostic_mode").touch()
     given = json.dumps({"version": "1.0", "about": {f"x {_TEXT}": [_TEXT]}, "key_points": []})
     import_export.import_playbook(project, playbook_file.decode(given, source="a test"), source="a test")
@@ -110,9 +112,8 @@ def _back_up(project: Project) -> None:
     backups.take(project.store.where, backups.DAILY, now=datetime(2026, 11, 20, 10, 15, tzinfo=UTC))
 
 
-@pytest.mark.sqlite
-def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(spread: Project, tmp_path: Path) -> None:
-    """Database, write-ahead log, backups, mirror, what was set aside, diagnostics and logs, in whatever form."""
+def test_forgotten_text_is_in_none_of_our_files(spread: Project, tmp_path: Path) -> None:
+    """Database, log, backups, mirror, diagnostics: in no form."""
     before = _holding(tmp_path)
     kinds = ("playbook.db", _BACKUP, ".claude/playbook.json", "damaged", "diagnostic", "worker.log")
     assert all(any(kind in path for path in before) for kind in kinds)
@@ -128,9 +129,7 @@ def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(spread: Project, 
     assert os.path.basename(done.backups[0]) == os.path.basename(_BACKUP)
 
 
-@pytest.mark.sqlite
-def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(spread: Project) -> None:
-    """The point stays as a tombstone with its votes; a row of `erasures` is the trace."""
+def test_forgetting_is_one_revision_without_the_text(spread: Project) -> None:
     last = _rows(spread, "SELECT max(number) FROM revisions")[0][0]
 
     done = forget.forget(spread, Request(name="pat-001"))
@@ -149,10 +148,8 @@ def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(spr
     assert _at(spread, last).by_name["pat-001"].text == MARK
 
 
-@pytest.mark.sqlite
-def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, tmp_path: Path) -> None:
-    """A point whose present text matches goes whole; older wordings lose what matched, and so does all else. The
-    pattern is nowhere."""
+def test_pattern_erases_what_matches(spread: Project, tmp_path: Path) -> None:
+    """Points whose current text doesn't match stay; their older texts lose what matched."""
     edit.edit(spread, "pat-001", text="the token is in the vault")
     edit.edit(spread, "mis-001", text="never print tokens")
     assert _holding(tmp_path)
@@ -172,9 +169,8 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
     assert maintenance.check(spread.store) == []
 
 
-@pytest.mark.sqlite
-def test_one_new_backup_replaces_those_that_hold_the_text(spread: Project, tmp_path: Path) -> None:
-    """It is sound and can be put back: its history tells of the erasure, and its point is a tombstone."""
+def test_one_new_backup_replaces_old_ones(spread: Project, tmp_path: Path) -> None:
+    """The new backup can be restored, and contains the erasure."""
     backups.take(spread.store.where, backups.BY_HAND, now=datetime(2026, 11, 20, 10, 15, tzinfo=UTC))
     old = {path.name for path in (tmp_path / "backups").iterdir()}
 
@@ -190,11 +186,8 @@ def test_one_new_backup_replaces_those_that_hold_the_text(spread: Project, tmp_p
         assert _rows(there, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [("forgot pat-001",)]
 
 
-@pytest.mark.sqlite
-def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
-    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing else is kept from being erased by it, and who comes next tries again."""
+def test_old_backups_stay_if_no_new_one_fits(spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run tries again."""
 
     def fail(*_: object, **__: object) -> None:
         raise DatabaseError("The disk is full. No backup was made.")
@@ -211,9 +204,8 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     assert _holding(tmp_path) == []
 
 
-@pytest.mark.sqlite
-def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(project: Project, tmp_path: Path) -> None:
-    """SQLite leaves old bytes in free pages of the database; a backup has none of them."""
+def test_text_in_free_pages_is_erased(project: Project, tmp_path: Path) -> None:
+    """SQLite leaves old bytes in free pages of the file."""
     edit.add(project, _TEXT)
     with closing(sqlite3.connect(project.store.where)) as raw, raw:
         raw.execute("PRAGMA secure_delete = OFF")
@@ -230,9 +222,7 @@ def test_what_was_written_over_or_removed_before_is_gone_from_the_bytes_too(proj
     assert _holding(tmp_path) == []
 
 
-@pytest.mark.sqlite
-def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: Path) -> None:
-    """To the byte."""
+def test_backups_without_the_text_stay(project: Project, tmp_path: Path) -> None:
     edit.add(project, "use ruff always")
     _back_up(project)
     before = (tmp_path / _BACKUP).read_bytes()
@@ -244,35 +234,24 @@ def test_a_backup_without_the_text_is_left_as_it_is(project: Project, tmp_path: 
     assert done.backups == ()
 
 
-@pytest.mark.sqlite
-def test_a_damaged_backup_is_named_and_left(spread: Project, tmp_path: Path) -> None:
-    """What can't be read can't be said to be clean."""
-    data = bytearray((tmp_path / _BACKUP).read_bytes())
-    data[4096:] = b"\xff" * (len(data) - 4096)
-    (tmp_path / _BACKUP).write_bytes(data)
+def test_files_that_may_keep_the_text_are_named(spread: Project, tmp_path: Path) -> None:
+    """A damaged backup, an unknown file and a mirror that is off stay as they are."""
+    backup, unknown = tmp_path / _BACKUP, tmp_path / "playbook.db.damaged-20261120"
+    backup.write_bytes(backup.read_bytes()[:4096] + b"\xff" * 4096)
+    unknown.write_bytes(_TEXT.encode())
+    mirror.switch(spread, on=False)
+    before = [path.read_bytes() for path in (backup, unknown)]
 
-    (note,) = forget.forget(spread, Request(name="pat-001")).notes
+    notes = " ".join(forget.forget(spread, Request(name="pat-001")).notes)
 
-    assert _BACKUP in note
-    assert "may still hold" in note
-    assert (tmp_path / _BACKUP).read_bytes() == bytes(data)
-
-
-@pytest.mark.sqlite
-def test_a_file_beside_the_database_that_is_no_backup_of_ours_is_named(spread: Project, tmp_path: Path) -> None:
-    """It is left alone: whose it is isn't known."""
-    (tmp_path / "playbook.db.damaged-20261120").write_bytes(_TEXT.encode())
-
-    (note,) = forget.forget(spread, Request(name="pat-001")).notes
-
-    assert "playbook.db.damaged-20261120 holds it too" in note
+    assert "may still hold" in notes
+    assert f"{unknown.name} holds it too" in notes
+    assert "playbook.json still holds it" in notes
+    assert [path.read_bytes() for path in (backup, unknown)] == before
 
 
-@pytest.mark.sqlite
-def test_a_reader_keeps_traces_in_the_log_until_it_ends(
-    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The answer says so; who comes next removes them, once the reader has ended."""
+def test_open_reader_delays_the_erasure(spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run after the reader's end erases what is left."""
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
     reader = sqlite3.connect(spread.store.where, isolation_level=None)
     reader.execute("BEGIN")
@@ -290,19 +269,7 @@ def test_a_reader_keeps_traces_in_the_log_until_it_ends(
     assert _rows(spread, "SELECT count(*) FROM erasures WHERE purged_at IS NULL") == [(0,)]
 
 
-@pytest.mark.sqlite
-def test_a_mirror_that_is_not_kept_is_named(spread: Project) -> None:
-    """Its file is left as it is."""
-    mirror.switch(spread, on=False)
-
-    (note,) = forget.forget(spread, Request(name="pat-001")).notes
-
-    assert "playbook.json still holds it" in note
-
-
-@pytest.mark.sqlite
-def test_a_preview_says_what_will_go_and_changes_nothing(spread: Project, tmp_path: Path) -> None:
-    """The same points, fields, files and backups that then go."""
+def test_preview_lists_what_will_be_erased(spread: Project, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
 
     planned = forget.preview(spread, Request(name="pat-001"))
@@ -316,12 +283,7 @@ def test_a_preview_says_what_will_go_and_changes_nothing(spread: Project, tmp_pa
     assert planned.backups == done.backups
 
 
-@pytest.mark.parametrize("is_by_name", [True, False])
-@pytest.mark.sqlite
-def test_what_came_between_the_look_and_the_erasure_goes_too(
-    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_by_name: bool
-) -> None:
-    """Others go on writing while files and backups are gone through: new votes, new wordings, another erasure."""
+def test_concurrent_writes_are_erased_too(spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = forget._Work.erase
 
     def meanwhile(*given: Any, **how: Any) -> Any:
@@ -332,17 +294,15 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
         return real(*given, **how)
 
     monkeypatch.setattr(forget._Work, "erase", meanwhile)
-    request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
 
-    forget.forget(spread, request)
+    forget.forget(spread, Request(pattern=_ALL))
 
     assert _holding(tmp_path) == []
     assert maintenance.check(spread.store) == []
 
 
 @pytest.mark.postgres
-def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the one saw before the other's erasure doesn't come back with it."""
+def test_two_erasures_at_once_erase_both_texts(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
     real = forget._Work.erase
 
@@ -362,80 +322,39 @@ def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypa
     ]
 
 
-class _KilledError(BaseException):
-    """What a kill is to a test."""
-
-
 def _be_killed(*_: object, **__: object) -> None:
-    raise _KilledError
+    raise KeyboardInterrupt
 
 
 @pytest.mark.nightly(after=2)
-@pytest.mark.parametrize("step", ["_sync_mirrors", "_Work.backups_holding", "_replace_backups", "_rewrite"])
-@pytest.mark.parametrize("is_by_name", [True, False])
-@pytest.mark.sqlite
-def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
-    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, is_by_name: bool
+@pytest.mark.parametrize(
+    ("step", "request_"),
+    [
+        ("_sync_mirrors", Request(name="pat-001")),
+        ("_Work.backups_holding", Request(pattern=_ALL)),
+        ("_replace_backups", Request(name="pat-001")),
+        ("_rewrite", Request(pattern=_ALL)),
+    ],
+    ids=["mirrors", "search of backups", "backups", "rewrite"],
+)
+def test_repeating_a_killed_erasure_finishes_it(
+    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, request_: Request
 ) -> None:
-    """Killed after the commit, at whichever step: mirror, backups and bytes follow with the next one."""
-    request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
+    """The kill comes after the commit."""
     with monkeypatch.context() as patched:
         patched.setattr(f"playbook_db.services.playbook.forget.{step}", _be_killed)
-        with pytest.raises(_KilledError):
-            forget.forget(spread, request)
+        with pytest.raises(KeyboardInterrupt):
+            forget.forget(spread, request_)
     assert _holding(tmp_path)
 
-    if is_by_name:
-        with pytest.raises(PointRuleError, match="already"):
-            forget.forget(spread, request)
-    else:
-        assert forget.forget(spread, request).erasures == {}
+    with suppress(PointRuleError):  # forgotten already
+        assert forget.forget(spread, request_).erasures == {}
 
     assert _holding(tmp_path) == []
     assert len(list((tmp_path / "backups").iterdir())) == 1
-    assert _rows(spread, "SELECT count(*) FROM erasures WHERE purged_at IS NULL") == [(0,)]
 
 
-@pytest.mark.sqlite
-def test_the_worker_too_replaces_what_a_kill_has_left(
-    spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It knows a forgotten point in a backup by its name and when it was made; a damaged backup is passed over."""
-    (tmp_path / "backups" / "playbook-20261121T101500Z.daily.db").write_bytes(b"no database" * 1000)
-    with monkeypatch.context() as patched:
-        patched.setattr(forget, "_replace_backups", _be_killed)
-        with pytest.raises(_KilledError):
-            forget.forget(spread, Request(name="pat-001"))
-
-    assert forget.finish_waiting(spread.store)
-
-    assert _holding(tmp_path) == []
-
-
-@pytest.mark.sqlite
-def test_a_backup_with_another_point_of_that_name_stays(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After an older state was put back a name may have been given anew."""
-    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
-    edit.add(project, "use ruff always")
-    first = maintenance.take(str(project.store.url)).path
-    edit.add(project, "another life")
-    with maintenance.candidate(str(project.store.url), first) as candidate:
-        kept = maintenance.put_back(candidate).backup
-    edit.add(project, _TEXT)
-    with closing(sqlite3.connect(project.store.where)) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM changes").fetchone()
-        forget.forget(project, Request(name="oth-002"))
-
-    assert forget.finish_waiting(project.store)
-
-    assert {str(path) for path in (tmp_path / "backups").iterdir()} == {first, kept}
-
-
-def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
-    """A point of which nothing would be left is forgotten too; one that says more stays."""
+def test_points_with_equal_text_are_forgotten_too(project: Project) -> None:
     edit.add(project, "keep 4711 secret")
     edit.apply_batch(project, [{"type": "ADD", "text": "x", "section": "OTHERS"}], origin="a test")
     edit.edit(project, "oth-002", text="keep 4711 secret.")
@@ -446,19 +365,16 @@ def test_a_twin_with_the_very_text_goes_with_it(project: Project) -> None:
     assert [(point.name, point.text) for point in read_playbook(project).points] == [("oth-003", f"always {MARK}")]
 
 
-def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
-    """It may quote the secret in other words: a person must look at it."""
+def test_similar_points_are_named(project: Project) -> None:
     edit.add(project, "the staging token for payments is 4711")
     edit.add(project, "payments: the staging token is really 4711")
 
-    note, *others = forget.preview(project, Request(name="oth-001")).notes
-    assert len(others) == 2 * project.store.is_shared  # what a server keeps
+    (note,) = forget.preview(project, Request(name="oth-001")).notes
 
     assert "oth-002" in note
 
 
-def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
-    """No such point is an error, and so is one that was forgotten; what matches nothing makes no revision."""
+def test_unknown_points_cannot_be_forgotten(project: Project) -> None:
     edit.add(project, _TEXT)
     with pytest.raises(NotFoundError):
         forget.forget(project, Request(name="oth-002"))
@@ -471,8 +387,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
 
 
 @pytest.mark.postgres
-def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Project, tmp_path: Path) -> None:
-    """Else through this one alone."""
+def test_pattern_can_erase_in_all_projects(project: Project, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = Project.in_folder(project.store, str(tmp_path / "other"))
     own = Project.of_user(project.store)
@@ -513,11 +428,10 @@ def _by_program(project: Project, text: str) -> tuple[str, ...]:
 
 @pytest.mark.nightly(after=2)
 @pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
-@pytest.mark.sqlite
-def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
+def test_older_copies_bring_no_forgotten_point_back(
     spread: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]]
 ) -> None:
-    """It is left out, with a word; it doesn't count as removed, and the copy's other changes come in."""
+    """The copy's other changes are imported."""
     old = import_export.export_playbook(spread).replace("use ruff", "use ruff and mypy")
     forget.forget(spread, Request(name="pat-001"))
 
@@ -533,13 +447,8 @@ def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
     assert maintenance.check(spread.store) == []
 
 
-@pytest.mark.parametrize("come_in", [_by_mirror, _by_program])
-def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
-    project: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]]
-) -> None:
-    """A copy that comes from before the erasure has not reworded what was blanked since; nor has it another header."""
+def test_older_mirror_brings_no_erased_words_back(project: Project, tmp_path: Path) -> None:
     mirror.switch(project, on=True)
-    _by_import(project, json.dumps({"version": "1.0", "about": f"x {_TEXT}", "key_points": []}))
     edit.add(project, _TEXT, section="pat")
     edit.add(project, f"never print what {_TEXT} says", section="mis")
     old = import_export.export_playbook(project)
@@ -547,53 +456,31 @@ def test_a_blanked_passage_does_not_come_back_with_an_older_copy(
     forget.forget(project, Request(pattern=re.compile("the .token. of Zanzibär is 4711, keep it")))
     edit.add(project, "use ruff always")
 
-    come_in(project, old)
+    _by_mirror(project, old)
 
     texts = {point.text for point in read_playbook(project).points}
     assert texts == {"the token is in the vault", "use ruff always"}
     assert _holding(tmp_path) == []
 
 
-@pytest.mark.nightly(after=2)
-@pytest.mark.parametrize("come_in", [_by_import, _by_replacing, _by_mirror, _by_program])
-@pytest.mark.parametrize("is_retired", [False, True])
-def test_a_blanked_passage_does_not_come_back_with_a_copy_of_unknown_age(
-    project: Project, tmp_path: Path, come_in: Callable[[Project, str], tuple[str, ...]], is_retired: bool
+@pytest.mark.parametrize("come_in", [_by_import, _by_mirror])
+def test_undated_copies_bring_no_erased_words_back(
+    project: Project, come_in: Callable[[Project, str], tuple[str, ...]]
 ) -> None:
-    """Where no common ancestor is known it doesn't get another name either, nor its key in the header."""
     mirror.switch(project, on=True)
     _by_import(project, json.dumps({"version": "1.0", f"x {_TEXT}": 1, "key_points": []}))
     edit.add(project, f"never print what {_TEXT} says")
     edit.add(project, _TEXT)
     old = json.dumps(json.loads(import_export.export_playbook(project)) | {"last_updated": None})
-    if is_retired:
-        edit.retire(project, "oth-001")
     forget.forget(project, Request(name="oth-002"))
 
     notes = come_in(project, old)
 
     assert [note for note in notes if "oth-001: the text that came in may hold what was forgotten" in note]
-    assert _rows(project, "SELECT text FROM key_points WHERE text LIKE '%Zanz%'") == []
     assert _SIGN not in import_export.export_playbook(project)
 
 
-def test_a_file_from_which_a_point_was_left_out_gets_a_time_of_its_own(project: Project) -> None:
-    """What is left of it is another playbook than the one that its time names."""
-    mirror.switch(project, on=True)
-    edit.add(project, _TEXT)
-    edit.add(project, "use ruff")
-    mirror.sync(project)
-    old = Path(project.mirror_path).read_text()
-    forget.forget(project, Request(name="oth-001"))
-
-    _by_mirror(project, old.replace("use ruff", "use ruff and mypy"))
-
-    ((time,),) = _rows(project, "SELECT time FROM revisions ORDER BY number DESC LIMIT 1")
-    assert playbook_file.decode(Path(project.mirror_path).read_bytes(), source="x").playbook.header.last_updated == time
-
-
-def test_a_mark_can_be_written_over_by_hand(project: Project) -> None:
-    """A file that was written after the erasure holds nothing of it: what stands there is somebody's new wording."""
+def test_mark_of_an_erasure_can_be_edited(project: Project) -> None:
     mirror.switch(project, on=True)
     edit.add(project, _TEXT)
     edit.add(project, f"never print what {_TEXT} says")
@@ -606,73 +493,21 @@ def test_a_mark_can_be_written_over_by_hand(project: Project) -> None:
     assert [point.text for point in read_playbook(project).points] == ["never print what the vault says"]
 
 
-@pytest.mark.sqlite
-def test_a_dict_that_was_loaded_before_brings_nothing_back(spread: Project, tmp_path: Path) -> None:
-    """It loses the point when it is saved."""
-    loaded, _ = dict_api.load(spread)
-    forget.forget(spread, Request(name="pat-001"))
-
-    dict_api.save(spread, loaded)
-
-    assert _SIGN not in json.dumps(loaded["sections"])
-    assert _holding(tmp_path) == []
-
-
-_steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("add"), few_texts, st.sampled_from(["pat", "oth"])),
-        st.tuples(st.just("edit"), st.integers(0, 5), few_texts),
-        st.tuples(st.just("vote"), st.integers(0, 5), st.sampled_from(["helpful", "harmful", "neutral"])),
-        st.tuples(st.just("retire"), st.integers(0, 5), few_texts),
-        st.tuples(st.just("restore"), st.integers(0, 5), st.none()),
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-def _do(project: Project, step: str, what: Any, how: Any) -> None:
-    if step == "add":
-        with_text = [{"type": "ADD", "text": what, "section": "OTHERS" if how == "oth" else "PATTERNS & APPROACHES"}]
-        edit.apply_batch(project, with_text, origin="a test")
-        return
-    live, gone = list(read_playbook(project).by_name), list(list_retired(project))
-    names = gone if step == "restore" else live
-    if not names:
-        return
-    name = names[what % len(names)]
-    if step == "edit":
-        edit.edit(project, name, text=how)
-    elif step == "vote":
-        edit.vote(project, name, how)
-    elif step == "retire":
-        edit.retire(project, name, reason=how)
-    else:
-        edit.restore(project, name)
-
-
 @few
-@given(steps=_steps, chosen=st.integers(0, 5))
-def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps: list[Any], chosen: int) -> None:
-    """After any history every revision reads as before, with its points, counters, places and order, but that a
-    forgotten point says nothing and no other says what it said."""
+@given(history=histories, chosen=st.integers(0, 5))
+def test_forgetting_changes_only_the_text(new_project: NewProject, history: list[Step], chosen: int) -> None:
+    """All revisions keep their points, counters and order."""
     project = new_project()
-    for step in steps:
-        _do(project, *step)
-    last = last_revision(project)
+    last = live_through(project, history)
     names = [*read_playbook(project).by_name, *list_retired(project)]
-    if not names:
-        return
-    then = {revision: _at(project, revision) for revision in range(last + 1)}
+    before = [_at(project, revision).points for revision in range(last + 1)]
 
     share = forget.forget(project, Request(name=names[chosen % len(names)])).erasures[project.key]
 
     eraser = Eraser(share.texts)
-    for revision, before in then.items():
-        expected = tuple(
-            replace(point, text=MARK if point.name in share.names else eraser.erase(point.text))
-            for point in before.points
-        )
+    for revision, points in enumerate(before):
+        texts = [MARK if point.name in share.names else eraser.erase(point.text) for point in points]
+        expected = tuple(replace(point, text=text) for point, text in zip(points, texts, strict=True))
         assert _at(project, revision).points == expected
     assert _at(project, last + 1).points == tuple(
         point for point in _at(project, last).points if point.name not in share.names
@@ -681,9 +516,8 @@ def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps:
 
 
 @pytest.mark.postgres
-def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> None:
-    """Of a forgotten point all of it, of others what quotes it; also in the file that was kept aside. An older file
-    brings none of it back."""
+def test_extra_fields_are_erased_too(project: Project, folder: Path) -> None:
+    """An older file brings none of it back."""
     entries = [{"name": "oth-001", "text": _TEXT, "note": "mine"}, {"name": "oth-002", "text": "b", "note": _TEXT}]
     file = folder / ".claude" / "playbook.json"
     mirror.switch(project, on=True)
@@ -706,15 +540,14 @@ def _propose(project: Project, kind: Kind, evidence: str = "no secret", **operat
 
 
 def _proposed(project: Project) -> list[tuple[str, str, bool]]:
-    """The state of each proposal, its operation and its evidence in one text, and whether the sign is in it."""
+    """Each proposal's state, its words, and whether they contain the sign."""
     rows = _rows(project, "SELECT state, operation, evidence FROM proposals ORDER BY id")
     return [(state, operation + evidence, _SIGN in operation + evidence) for state, operation, evidence in rows]
 
 
 @pytest.mark.parametrize("by", ["name", "match"])
-def test_what_was_proposed_is_forgotten_too(project: Project, by: str) -> None:
-    """The point's own text and the words that match, waiting or decided, in evidence as well; nobody is asked any more
-    about words that are gone, but still about those that are not."""
+def test_proposals_lose_the_text_too(project: Project, by: str) -> None:
+    """Proposals with other texts keep waiting."""
     edit.add(project, _TEXT)
     _propose(project, "ADD", text=f"{_TEXT} as was said")
     _propose(project, "ADD", text="stays", evidence=f"he said: {_TEXT}")
@@ -731,8 +564,8 @@ def test_what_was_proposed_is_forgotten_too(project: Project, by: str) -> None:
     assert [item.proposal.id for item in review.waiting(project)] == [2, 4]
 
 
-def test_what_was_proposed_for_a_forgotten_point_goes_with_it(project: Project) -> None:
-    """It may say the same in other words, as may its evidence; a merge of it with others as well."""
+def test_proposals_for_a_forgotten_point_are_erased(project: Project) -> None:
+    """They may contain the secret in other words."""
     for text in (_TEXT, "another", "a third"):
         edit.add(project, text)
     said = "the password, in other words"
@@ -750,16 +583,3 @@ def test_what_was_proposed_for_a_forgotten_point_goes_with_it(project: Project) 
     assert [(state, said in text) for state, text, _ in _proposed(project)] == [
         *[("rejected", False)] * 4, ("waiting", True),
     ]  # fmt: skip
-
-
-@pytest.mark.sqlite
-def test_a_backup_that_holds_it_in_a_proposal_alone_is_replaced(project: Project, home: Path) -> None:
-    """Nothing of it is in any of our files afterwards."""
-    edit.add(project, "a point")
-    _propose(project, "ADD", text=f"{_TEXT} as was said")
-    taken = maintenance.take(project.store.url)
-
-    done = forget.forget(project, Request(pattern=_PATTERN))
-
-    assert done.backups == (taken.path,)
-    assert _holding(Path(project.store.where).parent) == []

@@ -52,7 +52,6 @@ def _starters(path: Path, tree: ast.Module) -> set[tuple[str, str]]:
 
 
 def test_only_one_function_starts_git() -> None:
-    """It holds off all that a repository names. Nothing else that starts a program says git."""
     modules = {path: ast.parse(path.read_text()) for path in ROOT.rglob("*.py")}
 
     assert set().union(*(_starters(path, tree) for path, tree in modules.items())) == STARTERS
@@ -70,8 +69,8 @@ def test_only_one_function_starts_git() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("as_clone", [False, True], ids=["archive", "clone"])
-def test_plain_git_starts_what_the_bait_names(tmp_path: Path, as_clone: bool) -> None:
-    """Else the tests below would show nothing."""
+def test_plain_git_runs_the_programs_of_the_bait(tmp_path: Path, as_clone: bool) -> None:
+    """Without this, the next tests would show nothing."""
     assert Bait(tmp_path / "bait", LIVE, as_clone=as_clone).dead() == []
 
 
@@ -81,10 +80,9 @@ def test_plain_git_starts_what_the_bait_names(tmp_path: Path, as_clone: bool) ->
     "settings", [SETTINGS, *(pytest.param([name], marks=pytest.mark.nightly) for name in LIVE)], ids=["all", *LIVE]
 )
 @pytest.mark.parametrize("as_clone", [False, True], ids=["archive", "clone with git before 2.38"])
-def test_no_question_starts_what_a_repository_names(
+def test_no_program_of_a_repository_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_clone: bool, settings: list[str]
 ) -> None:
-    """Neither with all settings at once nor with one alone."""
     bait = Bait(tmp_path / "bait", settings, as_clone=as_clone)
     if as_clone:  # a newer one refuses at once
         monkeypatch.setenv("PATH", f"{older_git(tmp_path)}{os.pathsep}{os.environ['PATH']}")
@@ -95,8 +93,8 @@ def test_no_question_starts_what_a_repository_names(
 
 
 @pytest.mark.slow
-def test_a_folder_that_looks_like_a_bare_repository_is_none(tmp_path: Path) -> None:
-    """A commit may have brought its files; nothing is written into it."""
+def test_fake_bare_repository_is_refused(tmp_path: Path) -> None:
+    """A commit may have brought its files."""
     bait = Bait(tmp_path / "bait", [], as_clone=True)
     config = (bait.folder / "config").read_bytes()
 
@@ -123,10 +121,9 @@ def _git(folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.slow
-def test_no_variable_of_git_and_no_relative_path_has_a_say(
+def test_git_variables_and_relative_paths_are_ignored(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A project's settings may set variables, and PATH may lead into its folder."""
     started = tmp_path / "started"
     (tmp_path / "git").write_text(f"#!/bin/sh\ntouch '{started}'\n")
     (tmp_path / "git").chmod(0o755)
@@ -144,8 +141,7 @@ def test_no_variable_of_git_and_no_relative_path_has_a_say(
 
 
 @pytest.mark.slow
-def test_a_worktree_of_a_bare_repository_is_set_up(repository: Path, tmp_path: Path) -> None:
-    """Its repository is named by its `.git`, which is no guess of git."""
+def test_worktree_of_a_bare_repository_works(repository: Path, tmp_path: Path) -> None:
     _git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
     _git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", "side", str(tmp_path / "a worktree"))
     worktree = str(tmp_path / "a worktree")
@@ -156,8 +152,7 @@ def test_a_worktree_of_a_bare_repository_is_set_up(repository: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_repository_of_another_user_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git asks for its owner, since the repository is found and not named; nothing of it is started."""
+def test_repository_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bait = Bait(tmp_path / "bait", SETTINGS)
     (tmp_path / "git").write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n')
     (tmp_path / "git").chmod(0o755)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Header, Playbook
-from playbook_db.services.playbook import dict_api, edit, import_export
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.playbook.repository import RevisionResult
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, list_retired, playbook_values, texts
@@ -35,11 +35,10 @@ def _text(content: dict[str, Any]) -> str:
 @few
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
 @pytest.mark.postgres
-def test_a_canonical_file_comes_out_as_it_went_in(
+def test_canonical_file_survives_byte_for_byte(
     new_project: NewProject, playbook: Playbook, extra: dict[str, Any], newline: bool
 ) -> None:
-    """export(import(F)) is F to the byte: unknown keys, `last_updated`, order and final newline included; and
-    importing what was exported adds no revision."""
+    """Importing an export adds no revision."""
     fields = (*Header().fields[:2], *extra.items(), ("sections", None))
     canonical = playbook_file.encode(Playbook(playbook.points, header=Header(tuple(dict(fields).items()), newline)))
     project = new_project()
@@ -50,8 +49,7 @@ def test_a_canonical_file_comes_out_as_it_went_in(
     assert _read_in(project, canonical, replace=True).revision is None
 
 
-def test_long_and_odd_texts_come_out_as_they_went_in(project: Project) -> None:
-    """100 kB, line breaks, braces, quotes, NUL, emoji and right-to-left marks are nothing but text."""
+def test_long_and_odd_texts_survive(project: Project) -> None:
     odd = [
         "x" * 100_000,
         "a\nb\r\nc\u2028d",
@@ -68,8 +66,7 @@ def test_long_and_odd_texts_come_out_as_they_went_in(project: Project) -> None:
     assert import_export.export_playbook(project) == canonical
 
 
-def test_a_flat_file_comes_out_flat_again_on_request(project: Project) -> None:
-    """The flat layout is for tools that still read it."""
+def test_flat_layout_can_be_exported(project: Project) -> None:
     canonical = _text(a_flat_dict(an_entry("kpt_001"), an_entry("kpt_007", "prefer pathlib", 2, 1)))
 
     _read_in(project, canonical)
@@ -78,9 +75,8 @@ def test_a_flat_file_comes_out_flat_again_on_request(project: Project) -> None:
     assert json.loads(import_export.export_playbook(project))["sections"]["OTHERS"][1]["name"] == "kpt_007"
 
 
-def test_an_import_brings_no_text_that_is_here_already(project: Project) -> None:
-    """Equal but for case, spaces and closing punctuation: neither beside the point of the same name, nor twice. The
-    point that is here has the higher counters, and the same file changes nothing the second time."""
+def test_equal_texts_are_imported_once(project: Project) -> None:
+    """Case, spaces and closing punctuation don't count."""
     edit.add(project, "use type hints")
     file = _text(
         a_sections_dict(
@@ -106,8 +102,7 @@ def test_an_import_brings_no_text_that_is_here_already(project: Project) -> None
     assert _read_in(project, file).revision is None
 
 
-def test_a_point_that_was_retired_is_not_brought_back_beside_its_equal(project: Project) -> None:
-    """Its text is here; it stays where it is."""
+def test_retired_point_stays_retired_beside_its_equal(project: Project) -> None:
     edit.add(project, "use type hints")
     edit.add(project, "prefer pathlib")
     edit.retire(project, "oth-002")
@@ -119,8 +114,8 @@ def test_a_point_that_was_retired_is_not_brought_back_beside_its_equal(project: 
     assert points == [("oth-001", "Prefer pathlib.", 2)]
 
 
-def test_equal_texts_stay_two_where_a_file_is_taken_over(project: Project) -> None:
-    """An empty playbook exports the file again, and `--replace` makes the playbook equal to it, to the byte."""
+def test_equal_texts_of_a_first_import_stay_two(project: Project) -> None:
+    """So do those of `--replace`."""
     canonical = _text(
         a_sections_dict({"OTHERS": [an_entry("oth-001", "use hints"), an_entry("oth-002", "Use hints.", 2, 1)]})
     )
@@ -134,9 +129,8 @@ def test_equal_texts_stay_two_where_a_file_is_taken_over(project: Project) -> No
     assert import_export.export_playbook(project) == canonical
 
 
-def test_an_older_export_brings_nothing_back(project: Project) -> None:
-    """Neither an earlier wording nor a retired text, under whatever name; `restore` brings retired points back, with
-    their last wording."""
+def test_older_export_brings_nothing_back(project: Project) -> None:
+    """Only `restore` brings retired points back."""
     edit.add(project, "use type hints")
     edit.add(project, "prefer pathlib")
     edit.add(project, "say why")
@@ -150,7 +144,7 @@ def test_an_older_export_brings_nothing_back(project: Project) -> None:
         revised = _read_in(project, text)
         assert revised.revision is None
         assert "oth-001 was reworded here since; the earlier text was left out" in revised.notes
-        assert "stays retired, unless you import with --restore" in revised.notes[-1]
+        assert "it stays so, unless you import with --restore" in revised.notes[-1]
     reading = playbook_file.decode(older, source="F")
     import_export.import_playbook(project, reading, source="F", restore=True)
     live = {name: point.text for name, point in read_playbook(project).by_name.items()}
@@ -161,8 +155,7 @@ def test_an_older_export_brings_nothing_back(project: Project) -> None:
     }
 
 
-def test_an_import_adds_the_top_level_keys_that_are_new(project: Project) -> None:
-    """A key that the playbook has keeps its value."""
+def test_import_adds_new_top_level_keys(project: Project) -> None:
     _read_in(project, _text(a_sections_dict({}, owner="us")))
     _read_in(project, _text(a_sections_dict({}, owner="them", team="a")))
 
@@ -172,8 +165,8 @@ def test_an_import_adds_the_top_level_keys_that_are_new(project: Project) -> Non
 
 
 @pytest.mark.postgres
-def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
-    """What the file lacks is retired, not erased; order, header and counters are the file's."""
+def test_replace_makes_the_playbook_equal_to_the_file(project: Project) -> None:
+    """What the file lacks is retired."""
     edit.add(project, "use type hints", section="pat")
     edit.add(project, "prefer pathlib")
     content = _text(
@@ -186,8 +179,8 @@ def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> Non
     assert list(list_retired(project)) == ["pat-001"]
 
 
-def test_other_keys_of_entries_are_kept_and_told_of_once(project: Project) -> None:
-    """They come out again to the letter where they are asked for, and only then; with the point wherever it goes."""
+def test_other_keys_of_entries_are_kept(project: Project) -> None:
+    """Only `with_extras` exports them."""
     edit.add(project, "use mypy")
     entries = [an_entry("oth-001", "use ruff"), an_entry("oth-002", "Use mypy.")]
     text = _text(a_sections_dict({"OTHERS": [entries[0] | {"weight": 7, "tags": ["é"]}, entries[1] | {"note": "n"}]}))
@@ -211,19 +204,3 @@ def test_other_keys_of_entries_are_kept_and_told_of_once(project: Project) -> No
     edit.retire(project, "oth-003")
     edit.restore(project, "oth-003")
     assert '"weight": 7' in import_export.export_playbook(project, with_extras=True)
-
-
-def test_what_a_program_keeps_in_its_entries_is_kept_too(project: Project) -> None:
-    """A dict's entries are a file's entries."""
-    dict_api.save(project, a_sections_dict({"OTHERS": [an_entry("oth-001") | {"note": "n", "when": {1, 2}}]}))
-
-    assert edit.find(project, "oth-001").extra == '{"note": "n"}'
-
-
-def test_another_form_of_a_file_comes_out_as_we_write_it(project: Project) -> None:
-    """It says the same, so there is nothing to say."""
-    text = _text(a_sections_dict({"OTHERS": [an_entry("oth-001")]}))
-    reading = playbook_file.decode(("\ufeff" + text.replace("\n", "\r\n")).encode(), source="F")
-
-    assert import_export.import_playbook(project, reading, source="F").notes == ()
-    assert import_export.export_playbook(project) == text

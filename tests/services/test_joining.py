@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import normalised
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.playbook import edit, forget, import_export, undo
@@ -40,8 +39,7 @@ from tests.builders import list_retired
         "git+ssh://git@github.com/Org/repo.git",
     ],
 )
-def test_a_remote_is_one_name_whatever_it_is_reached_by(url: str) -> None:
-    """Each member's checkout is the same project; neither user nor token is in its name."""
+def test_all_urls_of_a_remote_give_one_name(url: str) -> None:
     assert joining.name_of_remote(url) == "github.com/Org/repo"
 
 
@@ -53,8 +51,7 @@ def test_a_remote_is_one_name_whatever_it_is_reached_by(url: str) -> None:
         "https://ann:a/b@", "codecommit::eu-central-1://repo", "ext::sh -c x", "github.com:", "https://u:p@:1/x",
     ],
 )  # fmt: skip
-def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
-    """A path is another on each machine."""
+def test_paths_give_no_name(url: str) -> None:
     assert joining.name_of_remote(url) is None
 
 
@@ -65,8 +62,8 @@ def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
         " shop", "a\nb", "a\x1bb", "x" * 201, "https://ann:t0ken@github.com/org/repo.git", "git@github.com:org/repo",
     ],
 )  # fmt: skip
-def test_a_name_that_is_a_path_or_a_url_is_refused(name: str) -> None:
-    """In one sentence that says what to give; what a token may be in isn't said again."""
+def test_paths_and_urls_are_refused_as_names(name: str) -> None:
+    """The message contains no token of the URL."""
     with pytest.raises(ProjectError, match=r"at most 200 printable.* such as github\.com/org/repo with --as") as raised:
         joining.check_name(name)
 
@@ -76,8 +73,7 @@ def test_a_name_that_is_a_path_or_a_url_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["shop", "github.com/org/repo", "Ünïcode/é", "github.com/org/repo/packages/@a/b", "a b", "users"]
 )
-def test_any_other_name_will_do(name: str) -> None:
-    """It needn't be a remote's."""
+def test_other_names_are_accepted(name: str) -> None:
     assert joining.check_name(name) == name
 
 
@@ -87,8 +83,8 @@ def _git(folder: Path, *arguments: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_name_is_that_of_the_remote_and_the_way_to_the_folder(tmp_path: Path) -> None:
-    """In the repository, in a folder of it, and in a linked worktree."""
+def test_name_is_the_remote_and_the_path_in_it(tmp_path: Path) -> None:
+    """Worktrees have their repository's name."""
     top = tmp_path / "shop"
     inside = top / "packages" / "api"
     (inside / ".claude").mkdir(parents=True)
@@ -107,16 +103,6 @@ def test_the_name_is_that_of_the_remote_and_the_way_to_the_folder(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_the_name_is_what_git_makes_of_the_remotes_url(tmp_path: Path, home: Path) -> None:
-    """A URL may be short for another one."""
-    _git(tmp_path, "init", "-q")
-    _git(tmp_path, "remote", "add", "origin", "gh:org/shop")
-    (home / ".gitconfig").write_text('[url "https://ann:t0ken@github.com/"]\n\tinsteadOf = gh:\n')
-
-    assert joining.default_name(str(tmp_path)) == "github.com/org/shop"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "remotes",
     [
@@ -126,8 +112,7 @@ def test_the_name_is_what_git_makes_of_the_remotes_url(tmp_path: Path, home: Pat
         {"b": "https://x.org/b", "a": "https://x.org/a"},
     ],
 )
-def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dict[str, str]) -> None:
-    """The message says why, and how."""
+def test_without_a_remote_a_name_is_needed(tmp_path: Path, remotes: dict[str, str]) -> None:
     _git(tmp_path, "init", "-q")
     for name, url in remotes.items():
         _git(tmp_path, "remote", "add", name, url)
@@ -137,8 +122,7 @@ def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dic
 
 
 @pytest.mark.slow
-def test_a_folder_in_no_repository_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor where there is no git at all."""
+def test_without_git_a_name_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProjectError, match="no git remote called origin"):
         joining.default_name(str(tmp_path))
 
@@ -152,14 +136,13 @@ def test_a_folder_in_no_repository_has_no_name(tmp_path: Path, monkeypatch: pyte
 
 @pytest.fixture
 def own(tmp_path: Path, folder: Path) -> Iterator[Project]:
-    """The project as its member's own machine has it; `project` is the team's."""
+    """The project's playbook before it joins."""
     with open_store(f"sqlite:///{tmp_path / 'own' / 'playbook.db'}") as store:
         yield Project.in_folder(store, str(folder))
 
 
 @pytest.fixture
 def team(store: Store) -> Project:
-    """The team's playbook."""
     return Project(store, "github.com/org/shop")
 
 
@@ -184,8 +167,7 @@ def _export(project: Project) -> str:
 
 
 @pytest.mark.postgres
-def test_the_first_member_brings_everything(own: Project, team: Project) -> None:
-    """To the byte, other keys of the file and of its entries too."""
+def test_first_member_brings_the_whole_playbook(own: Project, team: Project) -> None:
     entries = '{"name": "pat-001", "text": "use uv", "helpful": 3, "harmful": 1, "tag": "x"}'
     text = f'{{"version": "2.0", "mine": [1.50], "sections": {{"PATTERNS & APPROACHES": [{entries}]}}}}'
     import_export.import_playbook(own, playbook_file.decode(text, source="F"), source="F")
@@ -197,8 +179,8 @@ def test_the_first_member_brings_everything(own: Project, team: Project) -> None
     assert import_export.export_playbook(team, with_extras=True) == import_export.export_playbook(own, with_extras=True)
 
 
-def test_another_members_points_come_beside_the_teams(own: Project, team: Project) -> None:
-    """The same text is one point, a name that is taken is changed, and of two counters the higher one counts."""
+def test_points_are_merged_into_the_teams(own: Project, team: Project) -> None:
+    """Of two counters, the higher one counts."""
     edit.add(team, "use uv")
     edit.add(team, "format first")
     edit.vote(team, "oth-001", "helpful")
@@ -216,16 +198,7 @@ def test_another_members_points_come_beside_the_teams(own: Project, team: Projec
     assert "oth-001 belongs to another text here; the incoming one is now oth-003" in result.notes
 
 
-def test_an_empty_playbook_brings_nothing(own: Project, team: Project) -> None:
-    """Nor does it leave a revision."""
-    edit.add(team, "use uv")
-
-    assert _bring(own, team) is None
-    assert len(_points(team)) == 1
-
-
-def test_nothing_comes_in_twice(own: Project, team: Project) -> None:
-    """As after a kill between the merge and what follows it, whatever the team did meanwhile."""
+def test_joining_twice_changes_nothing(own: Project, team: Project) -> None:
     edit.add(team, "the team's first")
     edit.add(own, "use uv")
     _bring(own, team)
@@ -236,9 +209,8 @@ def test_nothing_comes_in_twice(own: Project, team: Project) -> None:
     assert _points(team) == before
 
 
-def test_what_is_done_after_leaving_comes_in_when_joining_again(own: Project, team: Project) -> None:
-    """And nothing else: what the team has reworded or retired meanwhile stays so. Of two counters the higher one
-    counts."""
+def test_joining_again_brings_what_is_new(own: Project, team: Project) -> None:
+    """The team's edits and retirements stay."""
     for text in ("use uv", "use ruff", "use mypy"):
         edit.add(team, text)
     _leave(own, team)
@@ -256,8 +228,7 @@ def test_what_is_done_after_leaving_comes_in_when_joining_again(own: Project, te
     ]  # fmt: skip
 
 
-def test_leaving_without_a_copy_and_joining_again_brings_nothing_back(own: Project, team: Project) -> None:
-    """The own playbook is as it was at the first joining; its names are others than the team's by now."""
+def test_joining_again_without_a_copy_restores_nothing(own: Project, team: Project) -> None:
     edit.add(team, "the team's first")
     edit.add(own, "use uv")
     edit.add(own, "use ruff")
@@ -272,23 +243,8 @@ def test_leaving_without_a_copy_and_joining_again_brings_nothing_back(own: Proje
     assert _points(team) == [("oth-001", "the team's first", 0, 0), ("oth-003", "use uv, never pip", 0, 0)]
 
 
-def test_what_brought_nothing_is_known_all_the_same(own: Project, team: Project) -> None:
-    """Also under the names that the team has given it, when the team has reworded what was the same."""
-    edit.add(team, "use uv")
-    edit.add(team, "use ruff")
-    edit.add(own, "Use UV.")
-    _bring(own, team)
-    edit.edit(team, "oth-001", text="never use pip")
-    edit.vote(own, "oth-001", "helpful")
-
-    _bring(own, team)
-
-    assert _points(team) == [("oth-001", "never use pip", 1, 0), ("oth-002", "use ruff", 0, 0)]
-
-
 @pytest.mark.postgres
-def test_joining_takes_nothing_out(own: Project, team: Project) -> None:
-    """What was retired on the own side after leaving, or undone with the copy, stays for all the others."""
+def test_joining_retires_nothing_of_the_teams(own: Project, team: Project) -> None:
     edit.add(team, "use uv")
     edit.add(team, "use ruff")
     edit.add(own, "alone")
@@ -306,24 +262,8 @@ def test_joining_takes_nothing_out(own: Project, team: Project) -> None:
     assert _points(team) == before
 
 
-def test_the_copy_that_was_undone_is_no_common_ground(own: Project, team: Project) -> None:
-    """What the own playbook calls by the same names are other texts."""
-    edit.add(team, "the team's first")
-    edit.add(own, "use uv")
-    _bring(own, team)
-    _leave(own, team)
-    before = _points(team)
-    undo.undo(own, RevisionRange(2, 2))
-    assert _points(own) == [("oth-001", "use uv", 0, 0)]
-
-    _bring(own, team)
-
-    assert _points(team) == before
-
-
 @pytest.mark.postgres
-def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, team: Project) -> None:
-    """Who joins with the same advice hears of it."""
+def test_points_that_the_team_retired_stay_retired(own: Project, team: Project) -> None:
     edit.add(team, "use pip")
     edit.retire(team, "oth-001")
     edit.add(own, "first")
@@ -336,8 +276,7 @@ def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, t
     assert "oth-002 has a text that was retired or reworded here; it stays so" in "; ".join(result.notes)
 
 
-def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
-    """Its text is known nowhere any more; the name may be that of a copy of it."""
+def test_points_that_the_team_forgot_stay_out(own: Project, team: Project) -> None:
     edit.add(team, "the secret")
     forget.forget(team, forget.Request(name="oth-001"))
     edit.add(own, "the secret")
@@ -346,8 +285,7 @@ def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:
     assert _points(team) == []
 
 
-def test_header_keys_come_in_and_the_teams_stay(own: Project, team: Project) -> None:
-    """A key that both have is the team's."""
+def test_teams_top_level_keys_stay(own: Project, team: Project) -> None:
     for project, text in ((team, '{"a": 1, "key_points": []}'), (own, '{"a": 2, "b": 3, "key_points": []}')):
         import_export.import_playbook(project, playbook_file.decode(text, source="F"), source="F")
     edit.add(own, "use uv")
@@ -362,7 +300,6 @@ _TEXTS = ("use uv", "Use UV.", "use ruff", "use mypy", "write tests", "no global
 
 
 def _do_anything(project: Project, random: Random) -> None:
-    """One small change of the playbook."""
     names = [point.name for point in read_playbook(project).points]
     retired = list(list_retired(project))
     with suppress(PlaybookError):  # as an undo that collides
@@ -384,9 +321,8 @@ def _do_anything(project: Project, random: Random) -> None:
 @pytest.mark.slow
 @pytest.mark.sqlite
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 12))])
-def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Project, team: Project, seed: int) -> None:
-    """After any changes on both sides, with and without having been together: no point of the team's goes, no vote of
-    its own is lost, nothing that it retired comes back, and the second time brings nothing."""
+def test_joining_keeps_the_teams_decisions(own: Project, team: Project, seed: int) -> None:
+    """After random changes on both sides."""
     random, is_member = Random(seed), False
     for _ in range(30):
         _do_anything(team if is_member or random.random() < 0.4 else own, random)

@@ -30,8 +30,8 @@ def _points(store: Store, key: str) -> list[tuple[str, str, int]]:
         return [(point.name, point.text, point.helpful) for point in book.live_points()]
 
 
-def test_a_move_joins_what_the_new_folder_has(store: Store, tmp_path: Path) -> None:
-    """One revision, with points, votes, evidence, proposals, jobs, cursors and showings, under names of their own."""
+def test_move_merges_both_playbooks(store: Store, tmp_path: Path) -> None:
+    """Votes, evidence, proposals, jobs and showings come along."""
     old = _project(store, tmp_path / "old", "use uv", "use ruff")
     new = _project(store, tmp_path / "new", "use mypy", "Use uv.")
     edit.vote(new, "oth-001", "helpful")
@@ -61,8 +61,8 @@ def test_a_move_joins_what_the_new_folder_has(store: Store, tmp_path: Path) -> N
     opening.move(store, new.key, _project(store, tmp_path / "third").key)
 
 
-def test_playbooks_of_subfolders_are_joined_into_the_repository_s(store: Store, tmp_path: Path) -> None:
-    """With a line that says so. One of a project of its own, or of another repository inside, stays."""
+def test_subfolders_join_their_repository(store: Store, tmp_path: Path) -> None:
+    """Projects of their own and inner repositories stay."""
     repository = tmp_path / "repo"
     (repository / ".git").mkdir(parents=True)
     stray, own, inner = (_project(store, repository / name, f"in {name}") for name in ("src", "own", "inner"))
@@ -80,8 +80,8 @@ def test_playbooks_of_subfolders_are_joined_into_the_repository_s(store: Store, 
 
 
 @pytest.mark.sqlite
-def test_a_removed_playbook_leaves_nothing(store: Store, tmp_path: Path) -> None:
-    """Others stay as they are, and their history stays protected; its number may be used again."""
+def test_removed_playbook_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    """Other playbooks stay as they are."""
     doomed, other = (_project(store, tmp_path / name, "use uv", "use ruff") for name in ("doomed", "other"))
     show_all(doomed)
     queue.take_in(store, doomed.key, JOB)
@@ -112,8 +112,8 @@ def _repository(folder: Path, origin: str, *, first: str = "first") -> Path:
 
 
 @pytest.mark.slow
-def test_another_repository_in_a_folder_gets_a_playbook_of_its_own(store: Store, tmp_path: Path) -> None:
-    """As in containers, which mount each project at the same path. The first one has its own back when it returns."""
+def test_another_repository_in_a_folder_is_separate(store: Store, tmp_path: Path) -> None:
+    """Containers mount each project at the same path."""
     place = _repository(tmp_path / "workspace", "git@github.com:me/one.git")
     one = _project(store, place, "use uv")
     assert settle(store, str(place)) == one.key
@@ -132,8 +132,8 @@ def test_another_repository_in_a_folder_gets_a_playbook_of_its_own(store: Store,
 
 
 @pytest.mark.slow
-def test_a_repository_whose_origin_changed_is_the_same(store: Store, tmp_path: Path) -> None:
-    """The hook can't know. The worker sees the root commit, and joins what the session taught."""
+def test_repository_with_a_new_origin_is_the_same(store: Store, tmp_path: Path) -> None:
+    """The worker recognizes the root commit."""
     place = _repository(tmp_path / "app", "git@github.com:me/old.git")
     project = _project(store, place, "use uv")
     settle(store, str(place))
@@ -150,8 +150,8 @@ def test_a_repository_whose_origin_changed_is_the_same(store: Store, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("origin", ["git@github.com:me/app.git", ""])
-def test_a_folder_that_moved_looks_like_its_project(store: Store, tmp_path: Path, origin: str) -> None:
-    """By the origin or the root commit; a second clone doesn't."""
+def test_moved_folder_is_recognized(store: Store, tmp_path: Path, origin: str) -> None:
+    """A second clone is no moved folder."""
     place = _repository(tmp_path / "app", origin)
     project = _project(store, place, "use uv")
     settle(store, str(place))

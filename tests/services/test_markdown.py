@@ -64,7 +64,7 @@ def _texts(text: str) -> list[str]:
 
 
 def test_bullets_and_short_paragraphs_are_points() -> None:
-    """What leads to a list or to a command stands before it; emphasis goes, code and links stay."""
+    """A sentence that introduces a list is put before each of its bullets."""
     assert _texts(NOTES) == [
         "A web shop for boats.",
         "Run one test with: `pytest -x tests/test_one.py`",
@@ -80,8 +80,7 @@ def test_bullets_and_short_paragraphs_are_points() -> None:
     ]
 
 
-def test_the_nearest_heading_that_says_so_gives_the_section() -> None:
-    """Where none does, a text that forbids is a mistake to avoid, and all else is of no section."""
+def test_nearest_known_heading_gives_the_section() -> None:
     sections = {note.text: note.section for note in markdown.read(NOTES.encode(), source="x").points}
 
     assert sections["Before each commit: run the tests"] == "PATTERNS & APPROACHES"
@@ -101,15 +100,13 @@ def test_the_nearest_heading_that_says_so_gives_the_section() -> None:
         ("Recipes", "OTHERS"),
     ],
 )
-def test_a_heading_names_a_section_in_its_own_words(heading: str, section: str) -> None:
-    """The five sections' own names among them."""
+def test_headings_name_sections_in_other_words(heading: str, section: str) -> None:
     (note,) = markdown.read(f"## {heading}\n- Boats float\n".encode(), source="x").points
 
     assert note.section == section
 
 
-def test_what_is_no_point_is_told_with_its_line() -> None:
-    """Code of some length, a table, and another file that is brought in."""
+def test_left_out_lines_have_numbers_and_reasons() -> None:
     assert markdown.read(NOTES.encode(), source="x").left_out == (
         (5, "it includes another file; import that one: docs/git.md"),
         (8, "a block of code"),
@@ -117,8 +114,7 @@ def test_what_is_no_point_is_told_with_its_line() -> None:
     )
 
 
-def test_nothing_is_cut_in_silence() -> None:
-    """What a lead-in leads to, a file within a sentence, and HTML; code and comments bring nothing."""
+def test_everything_left_out_has_a_reason() -> None:
     text = f"See @docs/a.md, not `@b.md`.\n\nNever do:\n- {'word ' * 200}\n\n<p>c</p>\n\n<!-- d -->\n"
 
     assert [reason.partition(";")[0] for _, reason in markdown.read(text.encode(), source="x").left_out] == [
@@ -129,8 +125,7 @@ def test_nothing_is_cut_in_silence() -> None:
     ]
 
 
-def test_no_text_that_tells_of_many_things_is_a_point() -> None:
-    """Least of all a whole file: a paragraph may be shorter than a bullet, which somebody meant as one thing."""
+def test_long_texts_are_no_points() -> None:
     paragraph, bullet = "word " * (MAX_PARAGRAPH_CHARS // 5 + 1), "word " * (MAX_POINT_CHARS // 5 + 1)
     notes = markdown.read(f"{paragraph}\n\n- {bullet}\n- short\n".encode(), source="x")
 
@@ -139,9 +134,8 @@ def test_no_text_that_tells_of_many_things_is_a_point() -> None:
     assert "too long" in notes.left_out[0][1]
 
 
-def test_the_head_of_a_memory_file_says_what_it_is_about() -> None:
-    """As the client's own memory writes it: one file is one point, with why and how. If it is long, its description
-    is; the lines are counted from the file's first."""
+def test_memory_file_is_one_point() -> None:
+    """A long file's description is the point."""
     head = "---\nname: tabs\ndescription: Tabs\nmetadata:\n  type: feedback\n---\n"
     text = f"{head}Indent with tabs.\n\n**Why:** the linter\n\n**How:**\n- run `fmt`\n- commit\n"
     (note,) = markdown.read(text.encode(), source="x").points
@@ -153,8 +147,7 @@ def test_the_head_of_a_memory_file_says_what_it_is_about() -> None:
     assert "its description is proposed" in long.left_out[0][1]
 
 
-def test_the_index_of_the_clients_memory_is_no_point() -> None:
-    """Its lines name the files, which have the texts."""
+def test_index_of_memory_files_is_left_out() -> None:
     text = b"# Memory\n- [Tabs](feedback_tabs.md) \xe2\x80\x94 no spaces\n- old.md - b\n- Say hello\n"
     notes = markdown.read(text, source="memory/MEMORY.md")
 
@@ -172,8 +165,8 @@ stray
 """
 
 
-def test_the_lines_of_a_prompt_keep_their_names_and_votes() -> None:
-    """As ACE keeps them; what is no point is told. Notes with a line or two of that kind are notes."""
+def test_prompt_lines_keep_names_and_votes() -> None:
+    """Notes with only a few such lines are notes."""
     reading = point_lines.read(ACE.encode(), source="x", rename_duplicates=False)
 
     assert reading is not None
@@ -187,8 +180,7 @@ def test_the_lines_of_a_prompt_keep_their_names_and_votes() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"- x\n" * (markdown.MAX_BYTES // 4 + 1)], ids=["no UTF-8", "too large"])
-def test_what_cannot_be_read_is_refused(data: bytes) -> None:
-    """With the file's name."""
+def test_unreadable_notes_are_refused(data: bytes) -> None:
     with pytest.raises(PlaybookFileError, match=r"notes\.md"):
         markdown.read(data, source="notes.md")
 
@@ -197,14 +189,12 @@ def test_what_cannot_be_read_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["> " * 5000 + "deep", "- " * 5000 + "deep", "[" * 20_000, "*a " * 20_000, "", "---\n"]
 )
-def test_odd_notes_are_read_without_an_error(text: str) -> None:
-    """Nesting without end, marks that never close, and nothing at all."""
+def test_odd_notes_cause_no_error(text: str) -> None:
     assert len(markdown.read(text.encode(), source="x").points) <= 1
 
 
 @given(st.one_of(st.text(max_size=60), st.text("ab1 .)(-+*_`[]<>#&;!|~:\\@\n=>/", max_size=30)))
-def test_what_is_written_is_read_as_the_same_text(text: str) -> None:
-    """Whatever signs are in it; white space aside."""
+def test_written_points_are_read_again(text: str) -> None:
     text = text.encode("utf-8", "replace").decode().replace("\0", "")
     same = " ".join(text.split())
     if any(map(str.isalnum, same)) and not same.startswith("@"):
@@ -215,8 +205,7 @@ def test_what_is_written_is_read_as_the_same_text(text: str) -> None:
         assert (note.text, note.section) == (same, "PATTERNS & APPROACHES")
 
 
-def test_a_playbook_is_one_list_with_its_sections_as_headings() -> None:
-    """Signs that Markdown would take for its own are escaped, others stay as people wrote them."""
+def test_playbook_is_written_as_lists_under_headings() -> None:
     points = [
         KeyPoint("pat-001", "Use `uv` for parse_header", "PATTERNS & APPROACHES"),
         KeyPoint("pat-002", "# of workers:\n*two*", "PATTERNS & APPROACHES"),

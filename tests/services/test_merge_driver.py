@@ -10,10 +10,8 @@ from playbook_db.services.sharing import merge_driver, mirror
 
 
 @pytest.mark.parametrize("ours", ["earlier", "later"])
-def test_of_two_revisions_of_one_database_the_later_holds_the_earlier(
-    project: Project, folder: Path, ours: str
-) -> None:
-    """From git's common ancestor, what is in both would count twice; a hand's edit of the earlier one comes in."""
+def test_earlier_revision_is_part_of_the_later_one(project: Project, folder: Path, ours: str) -> None:
+    """Its votes don't count twice, and hand edits are merged."""
     mirror.switch(project, on=True)
     states = {}
     for name in ("base", "earlier", "later"):

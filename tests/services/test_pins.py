@@ -28,8 +28,8 @@ def _shown(project: Project) -> list[str]:
     return re.findall(r"^\[([\w-]+)\] helpful", import_export.prompt(project), re.MULTILINE)
 
 
-def test_a_pin_is_no_revision_and_outlives_all_that_happens_to_the_point(pinned: Project) -> None:
-    """Votes, edits, a retirement that is taken back, an undo of what was before it."""
+def test_pin_survives_edits_and_undos(pinned: Project) -> None:
+    """A pin is no revision."""
     assert (last_revision(pinned), _shown(pinned)) == (3, ["oth-003", "oth-001", "oth-002"])
 
     edit.vote(pinned, "oth-003", "harmful", "oth-001")
@@ -45,8 +45,7 @@ def test_a_pin_is_no_revision_and_outlives_all_that_happens_to_the_point(pinned:
     assert _shown(pinned)[0] != "oth-003"
 
 
-def test_what_a_pinned_point_is_merged_into_is_pinned(pinned: Project) -> None:
-    """The curator doesn't know better than who pinned it; taken back, the merge leaves it as it was."""
+def test_merging_a_pinned_point_pins_the_result(pinned: Project) -> None:
     merge = {"type": "MERGE", "source_ids": ["oth-002", "oth-003"], "merged_text": "two and three"}
     edit.apply_batch(pinned, [merge], origin="test")
 
@@ -55,8 +54,7 @@ def test_what_a_pinned_point_is_merged_into_is_pinned(pinned: Project) -> None:
     assert _shown(pinned) == ["oth-003", "oth-001", "oth-002"]
 
 
-def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> None:
-    """Whatever its votes say."""
+def test_pinned_points_never_rest(pinned: Project) -> None:
     with pinned.store.write(pinned.key) as book:
         tags = ["helpful"] * 9 + ["harmful"] * REST_HARMFUL
         votes = [Vote(name, tag) for name in ("oth-001", "oth-003") for tag in tags]
@@ -75,7 +73,6 @@ def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> Non
 
 @pytest.mark.postgres
 def test_all_are_pinned_or_none(pinned: Project) -> None:
-    """A name that isn't there, or has left."""
     edit.retire(pinned, "oth-002")
     for name in ("oth-002", "oth-999"):
         with pytest.raises(NotFoundError):
@@ -86,8 +83,7 @@ def test_all_are_pinned_or_none(pinned: Project) -> None:
     assert _shown(pinned) == ["oth-003", "oth-001"]
 
 
-def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(project: Project) -> None:
-    """Whatever the clock says when it is read."""
+def test_old_points_are_marked_for_verification(project: Project) -> None:
     for month, name in ((1, "oth-001"), (7, "oth-002"), (8, "oth-003")):
         with project.store.write(project.key, now=datetime(2020, month, 1, tzinfo=UTC)) as book:
             book.draft.add(a_key_point(name, f"of month {month}", section="OTHERS"))
@@ -95,16 +91,3 @@ def test_what_was_confirmed_long_before_the_last_revision_is_to_be_verified(proj
 
     assert "of month 1 (last confirmed 2020-01; verify first)\n" in import_export.prompt(project)
     assert import_export.prompt(project).count("verify first") == 1
-
-
-def test_a_pinned_point_is_shown_where_not_all_fit(project: Project) -> None:
-    """However low its rank."""
-    for number in range(8):
-        edit.add(project, f"{number} " + "x" * 2000)
-    edit.vote(project, "oth-001", "harmful", "oth-005")
-    assert {"oth-001", "oth-005"}.isdisjoint(_shown(project))
-
-    edit.pin(project, "oth-005")
-
-    assert _shown(project)[0] == "oth-005"
-    assert "oth-001" not in _shown(project)

@@ -35,7 +35,6 @@ def teams(own: Project, folder: Path, tmp_path: Path) -> Iterator[Project]:
 
 
 def voted(project: Project, text: str = "say it briefly") -> str:
-    """Add a point with two helpful votes and a harmful one; its name."""
     revised = edit.add(project, text, section="pref")
     name = revised.changes[0].point.name
     for tag in ("helpful", "helpful", "harmful"):
@@ -44,13 +43,11 @@ def voted(project: Project, text: str = "say it briefly") -> str:
 
 
 def points(project: Project) -> dict[str, tuple[str, int, int]]:
-    """The live points: text and counters by name."""
     return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
 @pytest.mark.postgres
-def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Project) -> None:
-    """Votes, section, pin and other fields; the one that it was copied from says where it went."""
+def test_promotion_keeps_votes_pin_and_fields(project: Project, own: Project) -> None:
     name = voted(project)
     with project.store.write(project.key) as book:
         book.commit("edit", "more", file=FileFields(extras={name: '{"by": "Ann"}'}))
@@ -70,8 +67,7 @@ def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Proje
     assert left.reason == "promoted to upref-001"
 
 
-def test_a_demoted_point_comes_into_the_project_at_hand(project: Project, own: Project) -> None:
-    """The other way round."""
+def test_demotion_moves_a_point_into_the_project(project: Project, own: Project) -> None:
     name = voted(own)
 
     promotion.demote(project, name, keeps=False)
@@ -85,10 +81,9 @@ def test_a_demoted_point_comes_into_the_project_at_hand(project: Project, own: P
 
 @pytest.mark.parametrize("way", ["promote", "demote"])
 @pytest.mark.parametrize("is_teams", [False, True], ids=["one database", "two databases"])
-def test_said_again_after_a_kill_in_between_it_is_finished(
+def test_killed_move_can_be_repeated(
     way: str, is_teams: bool, project: Project, teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One copy, with its votes once, and nothing lost; said a third time, it changes nothing."""
     project = teams if is_teams else project
     source, target = (project, own) if way == "promote" else (own, project)
     name, move = voted(source), getattr(promotion, way)
@@ -107,10 +102,7 @@ def test_said_again_after_a_kill_in_between_it_is_finished(
 
 
 @pytest.mark.postgres
-def test_of_two_members_each_gives_the_team_a_point_of_his_own(
-    teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Though both points have the same name."""
+def test_members_can_demote_points_of_one_name(teams: Project, own: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for member, text in (("ann@laptop", "say it briefly"), ("bob@desk", "English names")):
         monkeypatch.setenv("PLAYBOOK_ACTOR", member)
         if points(own):
@@ -122,10 +114,7 @@ def test_of_two_members_each_gives_the_team_a_point_of_his_own(
     assert [text for text, *_ in points(teams).values()] == ["say it briefly", "English names"]
 
 
-def test_what_was_reworded_between_is_neither_lost_nor_copied_twice(
-    project: Project, own: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The person says which of both texts it is to be."""
+def test_edit_after_a_killed_move_is_kept(project: Project, own: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     name = voted(project)
     with monkeypatch.context() as patch:
         patch.setattr(promotion, "_retire", _killed)
@@ -140,8 +129,8 @@ def test_what_was_reworded_between_is_neither_lost_nor_copied_twice(
     assert len(points(own)) == 1
 
 
-def test_a_point_that_says_the_same_is_taken_for_the_copy(project: Project, own: Project) -> None:
-    """With the higher of both counters."""
+def test_equal_point_counts_as_the_copy(project: Project, own: Project) -> None:
+    """It gets the higher counters."""
     name = voted(project)
     edit.add(own, "Say it briefly.", section="pref")
     edit.vote(own, "upref-001", "helpful")
@@ -154,8 +143,7 @@ def test_a_point_that_says_the_same_is_taken_for_the_copy(project: Project, own:
     assert "upref-001 says this already" in move.notes[0]
 
 
-def test_a_point_that_left_in_another_way_is_not_promoted(project: Project, own: Project) -> None:
-    """Nor is one of the user's own, and no project's is demoted."""
+def test_retired_and_foreign_points_are_not_moved(project: Project, own: Project) -> None:
     name = voted(project)
     edit.retire(project, name)
 
@@ -168,8 +156,7 @@ def test_a_point_that_left_in_another_way_is_not_promoted(project: Project, own:
     assert points(project) == {}
 
 
-def test_nothing_is_written_in_a_dry_run(project: Project, own: Project) -> None:
-    """It says the same as if it were done."""
+def test_dry_run_writes_nothing(project: Project, own: Project) -> None:
     name = voted(project)
 
     move = promotion.promote(project, name, keeps=False, dry_run=True)
@@ -182,8 +169,7 @@ def test_nothing_is_written_in_a_dry_run(project: Project, own: Project) -> None
     assert (len(points(project)), len(points(own))) == (1, 0)
 
 
-def test_an_undo_names_the_move_to_undo_in_the_other_playbook(project: Project, own: Project) -> None:
-    """The undo changes only its own playbook."""
+def test_undo_names_the_other_playbook(project: Project, own: Project) -> None:
     name = voted(project)
     promotion.promote(project, name, keeps=False)
 

@@ -1,6 +1,5 @@
 """Repairing a damaged database: what is kept, where it comes from, and that nothing is ever overwritten."""
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -22,7 +21,6 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import backups, sqlite_files
-from tests.builders import a_sections_dict, an_entry
 from tests.databases import fill_once
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
@@ -85,8 +83,7 @@ def _rows(path: Path, table: str) -> list[Any]:
         return sorted(connection.execute(f"SELECT * FROM {table}"), key=repr)
 
 
-def test_a_sound_database_is_left_alone(path: Path) -> None:
-    """Not a byte is changed, and nothing is put beside it but the lock."""
+def test_sound_database_is_left_alone(path: Path) -> None:
     before = path.read_bytes()
 
     assert not _repair(path).is_damaged
@@ -95,8 +92,7 @@ def test_a_sound_database_is_left_alone(path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_wrong_stored_count_is_counted_again(path: Path, project: Project) -> None:
-    """The file stays, and so does its whole history."""
+def test_wrong_stored_count_is_corrected(path: Path, project: Project) -> None:
     before = _rows(path, "revisions")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE heads SET live_points = live_points + 1")
@@ -110,8 +106,7 @@ def test_a_wrong_stored_count_is_counted_again(path: Path, project: Project) -> 
 
 
 @pytest.mark.nightly
-def test_a_point_that_differs_from_its_history_is_restored(path: Path, project: Project) -> None:
-    """A dry run says so, and changes nothing."""
+def test_point_that_differs_from_its_history_is_restored(path: Path, project: Project) -> None:
     before = _points(project)
     project.store.close()
     with closing(sqlite3.connect(path)) as connection:
@@ -127,8 +122,7 @@ def test_a_point_that_differs_from_its_history_is_restored(path: Path, project: 
 
 
 @pytest.mark.parametrize("damage", ["page", "empty", "zeros"])
-def test_the_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Project, damage: str) -> None:
-    """The damaged file is kept. Changes since the backup are missing."""
+def test_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Project, damage: str) -> None:
     backup = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     before = [_rows(path, table) for table in ("revisions", "changes", "key_points", "votes")]
     edit.add(project, "learned since the backup", section="pat")
@@ -151,8 +145,7 @@ def test_the_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Pr
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("damage", ["page", "structure"])
-def test_a_damaged_full_text_index_costs_no_point(path: Path, project: Project, damage: str) -> None:
-    """Only the index is new, even if SQLite can't open the old one."""
+def test_damaged_search_index_loses_no_point(path: Path, project: Project, damage: str) -> None:
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     edit.add(project, "learned since the backup", section="pat")
     before = _points(project)
@@ -173,8 +166,7 @@ def test_a_damaged_full_text_index_costs_no_point(path: Path, project: Project, 
 
 
 @pytest.mark.nightly
-def test_a_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> None:
-    """Both stay as they were, and the new file uses neither."""
+def test_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> None:
     edit.add(project, "in the log")
     data, logged = path.read_bytes(), Path(f"{path}-wal").read_bytes()
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
@@ -191,8 +183,8 @@ def test_a_damaged_log_is_kept_beside_its_file(path: Path, project: Project) -> 
 
 
 @pytest.mark.nightly
-def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Path, project: Project) -> None:
-    """It waits for the user, since who had agreed to it is lost too; then its points have their names."""
+def test_mirror_is_the_last_resort(path: Path, project: Project) -> None:
+    """The user must consent to it, because the old consent is lost."""
     mirror.switch(project, on=True)
     before = _points(project)
     content = Path(project.mirror_path).read_bytes()
@@ -213,27 +205,7 @@ def test_without_a_backup_the_mirror_of_the_project_is_the_last_resort(path: Pat
 
 
 @pytest.mark.nightly
-def test_the_last_resort_is_taken_in_at_once_where_its_consent_was_saved(path: Path, project: Project) -> None:
-    """The backup that the repair begins with knows the mirror, though it has no revision yet."""
-    os.unlink(path)
-    with open_store(f"sqlite:///{path}") as store:
-        mirror.switch(Project.in_folder(store, os.environ["CLAUDE_PROJECT_DIR"]), on=True)
-        store.tidy()
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    file = Path(project.mirror_path)
-    file.write_text(json.dumps(a_sections_dict({"OTHERS": [an_entry("oth-001", "written by a colleague")]})))
-    path.write_bytes(b"\0" * 50_000)
-
-    repaired = _repair(path)
-
-    assert repaired.backup is not None
-    assert not any("playbook init" in told for told in repaired.mirrors)
-    assert [point.text for point in _points(project).values()] == ["written by a colleague"]
-
-
-@pytest.mark.nightly
-def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path, folder: Path) -> None:
-    """Somebody's notes are no database."""
+def test_without_backup_or_mirror_nothing_changes(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
@@ -245,8 +217,7 @@ def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path,
 
 
 @pytest.mark.nightly
-def test_a_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> None:
-    """The mirror's points and votes since the backup come back, and no vote counts twice."""
+def test_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> None:
     mirror.switch(project, on=True)
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     edit.vote(project, "pat-040", "helpful")
@@ -264,8 +235,7 @@ def test_a_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> No
 
 
 @pytest.mark.nightly
-def test_a_dry_run_changes_nothing(path: Path) -> None:
-    """The damaged file keeps its place, and nothing is left beside it."""
+def test_dry_run_changes_nothing(path: Path) -> None:
     backup = backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     damaged = _zero(path, *_pages(path, "changes"))
 
@@ -279,8 +249,7 @@ def test_a_dry_run_changes_nothing(path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
-    """A log that was renamed already goes with its file."""
+def test_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
     edit.add(project, "in the log alone")
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     data, log = path.read_bytes(), Path(f"{path}-wal").read_bytes()
@@ -302,8 +271,7 @@ def test_a_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
     assert not (path.parent / "playbook.db.repairing").exists()
 
 
-def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_path: Path) -> None:
-    """What came in after the copy would be lost."""
+def test_file_that_changed_meanwhile_is_not_replaced(path: Path, tmp_path: Path) -> None:
     copied = sqlite_files.copy_to(str(path), str(tmp_path / "copy"))
     with path.open("ab") as file:
         file.write(b"more")
@@ -316,25 +284,7 @@ def test_a_file_that_was_written_into_meanwhile_is_not_replaced(path: Path, tmp_
 
 
 @pytest.mark.nightly
-def test_where_a_file_can_not_have_two_names_nothing_is_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on some network and memory-card file systems."""
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
-    damaged = _zero(path, 1)
-
-    with pytest.raises(DatabaseError, match=r"can't be replaced: Operation not permitted\. It was not changed\.$"):
-        _repair(path)
-
-    assert path.read_bytes() == damaged
-
-
-@pytest.mark.nightly
-def test_a_database_that_another_program_has_open_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it wrote would go into a file that has lost its name."""
+def test_database_open_elsewhere_is_not_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT count(*) FROM votes').fetchall();"
         "print('open', flush=True); sys.stdin.read()"
@@ -366,8 +316,7 @@ def _pages_of_changes(path: Path) -> int:
     return found
 
 
-def test_while_the_worker_is_at_work_nothing_is_repaired(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the database open, and is waited for no longer than for any other lock."""
+def test_running_worker_prevents_a_repair(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = _zero(path, *_pages(path, "changes"))
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
     os.makedirs(settings.data_dir(), exist_ok=True)
@@ -378,8 +327,7 @@ def test_while_the_worker_is_at_work_nothing_is_repaired(path: Path, monkeypatch
     assert path.read_bytes() == damaged
 
 
-def test_the_database_of_another_program_or_of_a_later_version_is_refused(tmp_path: Path, folder: Path) -> None:
-    """Neither is damaged because we don't know it."""
+def test_foreign_and_newer_databases_are_refused(tmp_path: Path, folder: Path) -> None:
     foreign = tmp_path / "firefox.db"
     with closing(sqlite3.connect(foreign)) as connection:
         connection.execute("CREATE TABLE bookmarks (url)")

@@ -33,8 +33,7 @@ def learned(project: Project) -> Project:
 
 
 @pytest.mark.postgres
-def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
-    """The same that the command lists, with what each taught."""
+def test_sessions_are_paged_newest_first(learned: Project) -> None:
     pages = [history.session_page(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
 
     assert [count for _, count in pages] == [5] * 4
@@ -45,8 +44,7 @@ def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
     assert dict(pages[0][0][1][1]) == {"add": 1, "helpful": 1, "harmful": 1}
 
 
-def test_one_session_is_found_by_its_id(learned: Project) -> None:
-    """With its revisions by pages."""
+def test_session_page_has_its_revisions(learned: Project) -> None:
     found = history.session_details(learned, "session-2", most=10)
     nothing = history.session_details(learned, "session-4", most=10)
 
@@ -59,9 +57,7 @@ def test_one_session_is_found_by_its_id(learned: Project) -> None:
             history.session_details(learned, other, most=10)
 
 
-def test_jobs_that_failed_come_first_then_the_oldest(project: Project) -> None:
-    """As many as asked for, with how many there are in each state; those that are done, and other projects', are left
-    out."""
+def test_failed_jobs_come_first_then_the_oldest(project: Project) -> None:
     store = project.store
     for number in range(4):
         queue.take_in(store, project.key, {"session_id": "s", "transcript_path": f"/transcript-{number}"})

@@ -4,12 +4,9 @@ import json
 import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
@@ -25,10 +22,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries
-from playbook_db.store.sqlite.sqlite_dialect import SqliteDialect
 from tests.builders import a_key_point
-from tests.databases import NewProject
-from tests.tiers import few
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
 
@@ -55,7 +49,6 @@ def _vote(project: Project, *votes: tuple[str, str], at: datetime, session: str 
 
 
 def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -> None:
-    """What the hook records."""
     with project.store.write(project.key) as book:
         shown = {
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
@@ -74,8 +67,7 @@ def _call(project: Project, *, at: datetime, cost_usd: float | None, tokens: int
         book.add_call(Call("reflect", "a-model", tokens, 10, 1, cost_usd, 5), session_id="s")
 
 
-def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Project) -> None:
-    """Nothing is divided by zero, and looking changes nothing."""
+def test_without_a_playbook_all_is_zero(project: Project) -> None:
     numbers = _gather(project)
 
     assert (numbers.live, numbers.retired, numbers.weeks, numbers.revisions) == (0, 0, (), {})
@@ -87,8 +79,7 @@ def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Projec
         assert book.playbook_id == 0
 
 
-def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
-    """Retired ones count in their section only; each age holds the younger ones too."""
+def test_points_are_counted_by_section_and_age(project: Project) -> None:
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
     _add(project, a_key_point("oth-001", "three", section="OTHERS"), at=_days_ago(60))
     _add(project, a_key_point("pat-003", "four"), at=_days_ago(8))
@@ -108,8 +99,7 @@ def test_points_are_counted_by_section_and_by_age(project: Project) -> None:
 
 
 @pytest.mark.postgres
-def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None:
-    """From the first week with any to this one; a vote that met no point is in none of them."""
+def test_votes_and_calls_are_counted_by_week(project: Project) -> None:
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
     monday = datetime(2026, 10, 26, tzinfo=UTC)
     _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), ("nobody", "helpful"), at=monday, session="s-1")
@@ -130,61 +120,8 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
     assert numbers.unmatched_votes == 1
 
 
-@pytest.mark.slow
-@few
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(0, 500), st.sampled_from(operations.TAGS), st.sampled_from(["pat-001", "pat-002", "nobody"])
-        ),
-        max_size=8,
-    )
-)
-def test_weeks_hold_all_votes_and_follow_one_another(new_project: NewProject, cast: list[tuple[int, str, str]]) -> None:
-    """Whenever they were cast: none is lost, none counted twice, and no week is left out."""
-    project = new_project()
-    _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"), at=_days_ago(600))
-    for days, tag, name in sorted(cast, reverse=True):
-        _vote(project, (name, tag), at=_days_ago(days))
-    numbers = _gather(project)
-
-    for kind in operations.TAGS:
-        known = sum(tag == kind and name != "nobody" for _, tag, name in cast)
-        assert sum(getattr(week, kind) for week in numbers.weeks) == known
-    assert numbers.unmatched_votes == sum(name == "nobody" for _, _, name in cast)
-    assert all(later.monday - earlier.monday == timedelta(days=7) for earlier, later in pairwise(numbers.weeks))
-    assert all(week.monday.weekday() == 0 for week in numbers.weeks)
-
-
-def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
-    """However often the session began anew; rates are of the times that a point was shown to a session."""
-    _add(project, *(a_key_point(f"pat-00{number}", f"text {number}") for number in range(1, 5)))
-    _vote(project, ("pat-001", "helpful"), at=_days_ago(150), session="s-0")  # before anything was recorded as shown
-    _show(project, "s-1", [1, 2, 3], at=_days_ago(20))
-    _show(project, "s-1", [1, 2], at=_days_ago(19))
-    _show(project, "s-2", [1], at=_days_ago(30))
-    _cite(project, "s-1", "pat-001", "pat-002", at=_days_ago(18))
-    _cite(project, "s-1", "pat-001", at=_days_ago(17))
-    _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), at=_days_ago(16), session="s-1")
-    _vote(project, ("pat-001", "helpful"), at=_days_ago(15))  # by a person
-
-    use = _gather(project).use
-
-    assert (use.shown, use.points_shown, use.sessions_shown) == (4, 3, 2)
-    assert (use.cited, use.points_cited, use.sessions_citing) == (2, 2, 1)
-    assert (use.helpful, use.harmful) == (1, 1)
-    assert (use.shown_since, use.cited_since) == (timestamp(_days_ago(30)), timestamp(_days_ago(18)))
-    assert use.share_of_shown(use.cited) == 0.5
-    assert [(p.name, p.text, p.shown, p.cited, p.helpful, p.harmful) for p in use.most] == [
-        ("pat-001", "text 1", 2, 1, 3, 0),
-        ("pat-002", "text 2", 1, 1, 0, 1),
-    ]
-    assert [point.name for point in use.least] == ["pat-003"]
-
-
-def test_rates_of_citations_and_votes_are_those_counted_by_hand(project: Project) -> None:
-    """Over pairs of a point and a session that was shown it: a second vote, a neutral or undone one, a person's, and
-    what a session says that wasn't shown the point don't count."""
+def test_rates_count_pairs_of_point_and_session(project: Project) -> None:
+    """A person's, a neutral, an undone or a second vote doesn't count."""
     _add(project, *(a_key_point(f"pat-00{number}", f"text {number}") for number in range(1, 6)))
     showings = {"s-1": [1, 2, 3], "s-2": [1, 2], "s-3": [4]}  # and s-4 none: 6 pairs
     for session, ids in showings.items():
@@ -209,9 +146,7 @@ def test_rates_of_citations_and_votes_are_those_counted_by_hand(project: Project
     assert shares == [2 / 6, 3 / 6, 2 / 6, 2 / 6]
 
 
-def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Project) -> None:
-    """The most cited first; then, of the others, those that were shown the oftenest for nothing, the
-    one that helps less first."""
+def test_most_and_least_used_points_are_live(project: Project) -> None:
     _add(project, *(a_key_point(f"pat-{number:03d}", f"text {number}") for number in range(1, 14)))
     _add(project, a_key_point("pat-014", "harms", harmful=1))
     for session in range(10):
@@ -235,8 +170,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
     ]  # fmt: skip
 
 
-def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) -> None:
-    """Calls without a known price are told apart; a chunk that waits for its curator isn't learned from yet."""
+def test_learning_has_a_cost_per_helpful_point(project: Project) -> None:
     _add(project, a_key_point("pat-001", helpful=2), a_key_point("pat-002", "two", helpful=1, harmful=1))
     for cost in (1.0, 0.5, None):
         _call(project, at=_days_ago(3), cost_usd=cost)
@@ -256,8 +190,7 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
 
 
 @pytest.mark.postgres
-def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path) -> None:
-    """Everything else is of this project."""
+def test_other_projects_count_only_in_the_file(project: Project, tmp_path: Path) -> None:
     other = Project.in_folder(project.store, str(tmp_path / "other"))
     _add(other, a_key_point("pat-001"))
     _vote(other, ("pat-001", "helpful"), at=_days_ago(2), session="s")
@@ -279,8 +212,7 @@ def test_other_projects_count_in_the_file_alone(project: Project, tmp_path: Path
 
 
 @pytest.mark.sqlite
-def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> None:
-    """Its size is that of the file once the log is in it; the tables' sizes, indexes included, are most of that."""
+def test_file_has_sizes_of_tables_and_backups(project: Project) -> None:
     _add(project, a_key_point("pat-001"))
     folder = Path(project.store.where).parent / "backups"
     folder.mkdir()
@@ -301,17 +233,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
     assert file.backups == (("2026-11-01T00:00:00.000000+00:00", 3), ("2026-11-03T00:00:00.000000+00:00", 5))
 
 
-@pytest.mark.sqlite
-def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not every SQLite is built to count its pages."""
-    _add(project, a_key_point("pat-001"))
-    monkeypatch.setattr(SqliteDialect, "sizes", lambda *_: (4096, {}))
-
-    assert {table.size_bytes for table in _gather(project).file.tables} == {None}
-
-
 def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A point and a vote that come while they are being read are in none of them."""
     _add(project, a_key_point("pat-001"))
     live_point = statistics.LivePoint
 
@@ -331,9 +253,7 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
 
 
 @pytest.mark.postgres
-def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who did most comes first; votes count while they are in force. Sessions are somebody's own in a file of his, and
-    nobody there is told by them; a database of several has the member for each lesson."""
+def test_members_are_counted_by_revisions_and_votes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     session = "5f0c2d1e-7a41-4c0b-9d55-0b6a4c1f2e90"
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
     _add(project, a_key_point("pat-001"))
@@ -359,8 +279,7 @@ def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.Monk
     assert [made.number for made in history.log(project, asked)] == ([5, 4, 2] if numbers.is_shared else [5, 4])
 
 
-def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
-    """When each came, was confirmed, was last voted on, shown and cited: for the curator."""
+def test_signals_of_a_point_have_its_dates(project: Project) -> None:
     days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 10)]
     _add(project, *[a_key_point(f"oth-00{number}", f"text {number}") for number in (1, 2, 3)], at=days[0])
     _vote(project, ("oth-001", "helpful"), at=days[1])
@@ -397,8 +316,7 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     assert marks == {"oth-001": dict(zip(names, one, strict=True)), "oth-003": dict(zip(names, three, strict=True))}
 
 
-def test_a_teams_learning_costs_what_this_machine_paid(project: Project, tmp_path: Path) -> None:
-    """The team's database has the votes, the user's own has the calls of models."""
+def test_cost_of_a_teams_learning_is_local(project: Project, tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path / 'own.db'}") as store:
         own = Project(store, project.key)
         with store.write(own.key) as book:

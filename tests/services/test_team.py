@@ -1,15 +1,13 @@
-"""A project's membership in a team: what is kept of it, what a password may do, and leaving."""
+"""Joining and leaving a team, and where its password is kept."""
 
 import json
 import os
 import re
-import socket
 import sqlite3
 import stat
-import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy.engine import URL, make_url
@@ -18,13 +16,12 @@ from playbook_db.domain import prompt_text
 from playbook_db.errors import (
     DatabaseError,
     MirrorError,
-    NoPasswordError,
     ProjectError,
     ServerAwayError,
     ServerError,
     SettingError,
 )
-from playbook_db.services import maintenance, opening, repair
+from playbook_db.services import maintenance, opening
 from playbook_db.services import project as project_service
 from playbook_db.services.opening import of_team
 from playbook_db.services.playbook import edit, forget, import_export, review
@@ -48,7 +45,6 @@ ODD = "p:w\\ @%/?#&'\"é\u2028$(x)"
 
 @pytest.fixture
 def ann(new_member: NewMember) -> Member:
-    """Somebody with a playbook of her own, who has joined nothing."""
     made = new_member("ann")
     made.add("use uv", "use ruff")
     return made
@@ -56,7 +52,6 @@ def ann(new_member: NewMember) -> Member:
 
 @pytest.fixture
 def shared(team_server: Store) -> Project:
-    """The team's playbook."""
     return Project(team_server, NAME)
 
 
@@ -93,23 +88,17 @@ def _files(member: Member) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
 
 
-def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many projects are members of its teams."""
-    asked = []
-
-    def open_nothing(url: str, **_: object) -> Store:
-        asked.append(url)
-        raise ServerAwayError("nobody answers")
+def test_absent_server_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_nothing = Mock(side_effect=ServerAwayError("nobody answers"))
+    _lose(ann)
 
     with ann.own() as own, Servers() as servers:
-        with own.store.write(own.key) as book:
-            memberships.join(book, AWAY, NAME)
         monkeypatch.setattr(project_service, "open_store", open_nothing)
         for _ in range(2):
             with pytest.raises(ServerAwayError), of_team(own, servers):
                 pass
 
-    assert len(asked) == 1
+    assert open_nothing.call_count == 1
 
 
 # The password.
@@ -117,100 +106,72 @@ def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pyt
 
 @pytest.mark.parametrize("in_query", [False, True])
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_query: bool) -> None:
-    """Whatever characters it has, whatever the umask is, and whatever another password the environment has; nowhere
-    else does it stand."""
-    without = _as_user(team_url, "guarded", ODD, "member")
-    given = _text(without.update_query_dict({"password": ODD})) if in_query else _text(without, ODD)
+def test_password_is_kept_in_one_private_file(
+    ann: Member, team_url: str, in_query: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = _as_user(team_url, "guarded", ODD, "member")
     before = os.umask(0)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PGPASSWORD", "another")
-            ann.join(given)
-            ann.add("as a member")
-    finally:
-        os.umask(before)
+    monkeypatch.setenv("PGPASSWORD", "another")
 
-    holding = [path for path, data in _files(ann).items() if ODD.encode() in data or b"%2F%3F%23" in data]
-    assert [Path(path).suffix for path in holding] == [".password"]
-    assert stat.S_IMODE(os.stat(holding[0]).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(os.path.dirname(holding[0])).st_mode) == 0o700
+    ann.join(_text(url.update_query_dict({"password": ODD})) if in_query else _text(url, ODD))
+    ann.add("as a member")
+    os.umask(before)
+
+    (holding,) = [path for path, data in _files(ann).items() if ODD.encode() in data or b"%2F%3F%23" in data]
+    assert holding.endswith(".password")
+    assert stat.S_IMODE(os.stat(holding).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(holding)).st_mode) == 0o700
     with ann.own() as own:
         assert "guarded" not in repr(team.read_status(own))
         team.leave(own)
-    assert not os.path.exists(holding[0])
+    assert not os.path.exists(holding)
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("variable", ["PGPASSFILE", "PGSERVICEFILE", "PGPASSWORD"])
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """In a file of PostgreSQL's own, a service file or the environment."""
-    guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
-    host = guarded.query["host"]
-    passwords, services = tmp_path / "passwords", tmp_path / "services"
-    passwords.write_text("*:*:*:guarded:h0rse-battery\n")
-    services.write_text(f"[shop]\nhost={host}\ndbname={guarded.database}\nuser=guarded\npassword=h0rse-battery\n")
-    for way in (
-        {"PGPASSFILE": passwords}, {"PGSERVICEFILE": services, "": "?service=shop"}, {"PGPASSWORD": "h0rse-battery"},
-    ):  # fmt: skip
-        passwords.chmod(0o600)
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in way.items():
-                if name:
-                    patch.setenv(name, str(value))
-            ann.join(f"postgresql://{way['']}" if "" in way else _text(guarded))
-            ann.add(f"by {sorted(way)[-1]}")
-            assert not any(b"h0rse" in data for data in _files(ann).values())
-            ann.leave()
+def test_password_kept_elsewhere_is_not_copied(
+    ann: Member, team_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    guarded = _as_user(team_url, "guarded", "h0rse", "member")
+    service = f"[shop]\nhost={guarded.query['host']}\ndbname={guarded.database}\nuser=guarded\npassword=h0rse\n"
+    contents = {"PGPASSFILE": "*:*:*:guarded:h0rse\n", "PGSERVICEFILE": service}
+    file = tmp_path / "passwords"
+    file.write_text(contents.get(variable, ""))
+    file.chmod(0o600)
+    monkeypatch.setenv(variable, str(file) if variable in contents else "h0rse")
+
+    ann.join("postgresql://?service=shop" if variable == "PGSERVICEFILE" else _text(guarded))
+    ann.add("as a member")
+
+    assert not any(b"h0rse" in data for data in _files(ann).values())
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, team_url: str) -> None:
-    """The right one, said again, is kept in its place."""
+def test_wrong_password_changes_nothing(ann: Member, team_url: str) -> None:
+    """No message contains a password."""
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
-    with pytest.raises(ServerError, match="refuses this user and password") as told:
+    with pytest.raises(ServerError, match="refuses this user and password") as raised:
         ann.join(_text(guarded, "wr0ng-battery"))
-    assert "wr0ng" not in str(told.value)
+    assert "wr0ng" not in str(raised.value)
     with ann.own() as own:
         assert find_membership(own) is None
 
     ann.join(_text(guarded, "h0rse-battery"))
     _as_user(team_url, "guarded", "an0ther-battery")
-    with pytest.raises(ServerError, match="refuses this user and password") as told:
+    with pytest.raises(ServerError, match="refuses this user and password") as raised:
         ann.add("x")
-    assert "battery" not in str(told.value)
     with ann.own() as own:
         status = team.read_status(own)
     assert status.problem is not None
-    assert "battery" not in repr(status)
+    assert "battery" not in f"{raised.value} {status}"
 
     ann.join(_text(guarded, "an0ther-battery"))
     ann.add("as before")
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: str) -> None:
-    """Where there is nobody to ask, the server's words are told."""
-    guarded = _text(_as_user(team_url, "guarded", "h0rse-battery", "member"))
-    asked: list[str] = []
-
-    def ask(where: str) -> str:
-        asked.append(where)
-        return "h0rse-battery"
-
-    with ann.own() as own, pytest.raises(NoPasswordError, match="no password"), joining.joining(own, guarded, NAME):
-        pass
-    with ann.own() as own, joining.joining(own, guarded, NAME, ask=ask) as begun:
-        begun.finish()
-    ann.add("as a member")
-
-    assert len(asked) == 1
-    assert "guarded" not in asked[0]
-
-
-@pytest.mark.usefixtures("server_roles")
-def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The second needs none, and the first that leaves doesn't take it away."""
+def test_projects_of_one_team_share_its_password(ann: Member, team_url: str, tmp_path: Path) -> None:
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
     ann.join(_text(guarded, "h0rse-battery"))
     with ann.own() as own:
@@ -223,40 +184,30 @@ def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_
     assert not list(ann.home.rglob("*.password"))
 
 
-def test_a_variable_that_names_another_machine_counts_for_nothing(
-    ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A project may bring it, and a password would go there."""
+def test_variables_do_not_redirect_a_password(ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project may set such variables."""
     monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
     monkeypatch.setenv("PGPORT", "9")
 
     ann.join(team_url.replace("?", "?port=5432&"))
 
 
-def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: str) -> None:
-    """A key's password in the URL would be kept with it."""
-    with pytest.raises(SettingError, match="service file"):
-        ann.join(f"{team_url}&sslpassword=h0rse-battery")
-
-
 # Joining.
 
 
 @pytest.mark.nightly(after=1)
-@pytest.mark.parametrize("step", ["_note", "_keep_password", "follow_team"])
+@pytest.mark.parametrize(
+    ("owner", "step"), [(memberships, "join"), (joining, "_keep_password"), (forget, "follow_team")]
+)
 @pytest.mark.usefixtures("server_roles")
-def test_joining_that_was_killed_is_said_again(
-    ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
+def test_killed_joining_can_be_repeated(
+    ann: Member, shared: Project, team_url: str, owner: object, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At whatever step it ended, and whatever the team did meanwhile: nothing comes in twice, nor back."""
+    """Nothing is imported twice."""
     guarded = _text(_as_user(team_url, "guarded", "x", "member"), "x")
 
-    def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        owner: Any = {"follow_team": forget, "_keep_password": joining}.get(step, joining.Joining)
-        patch.setattr(owner, step, killed)
+        patch.setattr(owner, step, Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             ann.join(guarded)
     edit.edit(shared, "pat-001", text="use uv, never pip")
@@ -270,15 +221,12 @@ def test_joining_that_was_killed_is_said_again(
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Again: as another user of the same database. Another database, or another name there, is another team."""
+def test_member_can_rejoin_but_not_switch_teams(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     before = ann.membership()
     edit.retire(shared, "pat-001")
     edit.edit(shared, "pat-002", text="use ruff for all")
-    with ann.own() as own:  # as where something is forgotten
+    with ann.own() as own:
         edit.retire(own, "pat-002")
         edit.add(own, "only here")
     ann.join(_text(_as_user(team_url, "guarded", "x", "member"), "x"))
@@ -287,19 +235,14 @@ def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
     assert ann.membership().joined_at == before.joined_at
     assert _points(shared) == [("use ruff for all", 0)]
     for other, name in ((AWAY, NAME), (team_url, "another")):
-        with (
-            ann.own() as own,
-            pytest.raises(ProjectError, match=r"has joined a team already.*playbook team leave"),
-            joining.joining(own, other, name),
-        ):
-            pass
-    with ann.own() as own, joining.joining(own, team_url) as begun:  # its name is known
+        with ann.own() as own, pytest.raises(ProjectError, match=r"joined a team already.*playbook team leave"):
+            joining.joining(own, other, name).__enter__()
+    with ann.own() as own, joining.joining(own, team_url) as begun:
         assert begun.name == NAME
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Project) -> None:
-    """In one sentence; nothing is changed."""
+def test_readers_cannot_join(ann: Member, team_url: str, shared: Project) -> None:
     reading = _text(_as_user(team_url, "reading", "x", "reader"), "x")
 
     with pytest.raises(ServerError, match=r"your user may not do this .*playbook db grant ROLE member"):
@@ -311,8 +254,7 @@ def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Projec
 
 
 @pytest.mark.usefixtures("server_roles")
-def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -> None:
-    """Who may not is told who can."""
+def test_owner_creates_the_tables_by_joining(ann: Member) -> None:
     postgres.require_server()
     empty = postgres.new_database()
     with postgres.connected(empty) as owner:
@@ -328,54 +270,36 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
+    ("version", "message"), [("0099", "A newer version wrote it"), ("0004", "playbook --db URL db upgrade")]
 )
-def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url: str, version: str, told: str) -> None:
-    """An older one is migrated by its owner alone."""
+def test_other_schemas_are_refused(ann: Member, team_url: str, version: str, message: str) -> None:
     with postgres.connected(make_url(team_url)) as owner:
         owner.execute("UPDATE alembic_version SET version_num = %s", [version])
         try:
-            with pytest.raises(DatabaseError, match=told):
+            with pytest.raises(DatabaseError, match=message):
                 ann.join(team_url)
         finally:
             owner.execute("UPDATE alembic_version SET version_num = %s", [f"{sqlite_open.SCHEMA:04d}"])
 
-    with ann.own() as own:
-        assert find_membership(own) is None
-
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
-        ("shop", "is a file on this machine"),
-        ("sqlite:////tmp/never-made.db", "is a file on this machine"),
+        ("sqlite:////tmp/missing.db", "is a file on this machine"),
         ("postgresql://ann:h0rse@host:port/db", "is not a database"),
         ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor a PostgreSQL database"),
+        ("postgresql://ann@host/db?sslpassword=h0rse", "service file"),
     ],
 )
-def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) -> None:
-    """No file is made, and no secret is said."""
-    with pytest.raises((SettingError, DatabaseError), match=told) as raised:
+def test_unusable_urls_are_refused(ann: Member, given: str, message: str) -> None:
+    """No message contains a password."""
+    with pytest.raises((SettingError, DatabaseError), match=message) as raised:
         ann.join(given)
 
     assert "h0rse" not in str(raised.value)
-    assert not os.path.exists("/tmp/never-made.db")  # noqa: S108 - it isn't there
 
 
-def test_a_member_whose_own_database_is_on_a_server_is_refused(ann: Member, team_url: str) -> None:
-    """Hooks couldn't read it."""
-    with (
-        open_store(team_url) as store,
-        pytest.raises(ProjectError, match="which hooks can't read"),
-        joining.joining(Project.in_folder(store, str(ann.folder)), team_url, NAME),
-    ):
-        pass
-
-
-def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Neither a command nor a worker touches it, whatever comes into it; it can't be switched on meanwhile."""
+def test_mirror_waits_until_the_team_is_left(ann: Member, team_url: str, shared: Project) -> None:
     with ann.own() as own:
         mirror.switch(own, on=True)
     file = ann.folder / ".claude" / "playbook.json"
@@ -400,8 +324,7 @@ def test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left(
 # Leaving.
 
 
-def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_url: str, shared: Project) -> None:
-    """Which can be undone; the team's playbook stays as it is."""
+def test_leaving_copies_the_teams_points(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     edit.vote(shared, "pat-001", "helpful")
     edit.retire(shared, "pat-002")
@@ -409,36 +332,32 @@ def test_leaving_takes_the_teams_points_along_as_one_revision(ann: Member, team_
 
     with ann.own() as own:
         left = team.leave(own)
+        with pytest.raises(ProjectError, match=r"has joined no team.*playbook team join URL"):
+            team.leave(own)
 
-    assert left.copied is not None
-    assert left.problem is None
+    assert (left.copied is None, left.problem) == (False, None)
     assert _own_points(ann) == [("use uv", 1)]
     assert import_export.export_playbook(shared) == before
     assert not list((ann.home / ".claude" / "playbook" / "teams").iterdir())
-    with ann.own() as own, pytest.raises(ProjectError, match=r"has joined no team.*playbook team join URL"):
-        team.leave(own)
 
 
-def test_leaving_without_a_copy_brings_the_own_playbook_back(ann: Member, team_url: str) -> None:
-    """As it was at joining."""
+def test_leaving_without_a_copy_keeps_the_own_points(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.add("as a member")
 
     with ann.own() as own:
-        left = team.leave(own, takes_copy=False)
+        assert team.leave(own, takes_copy=False).copied is None
 
-    assert left.copied is None
     assert _own_points(ann) == [("use uv", 0), ("use ruff", 0)]
 
 
-def _lose(member: Member, url: str = AWAY) -> None:
-    """Let the team's address be *url*, at which nobody answers."""
+def _lose(member: Member) -> None:
+    """Give the team an address at which nobody answers."""
     with member.own() as own, own.store.write(own.key) as book:
-        memberships.join(book, url, NAME)
+        memberships.join(book, AWAY, NAME)
 
 
-def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_url: str) -> None:
-    """And says so; what the team was never told is dropped."""
+def test_leaving_offline_copies_the_replica(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
@@ -458,8 +377,7 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     assert ann.rows("SELECT count(*) FROM unsent_showings") == [(0,)]
 
 
-def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None:
-    """Unless it is to be without."""
+def test_leaving_offline_needs_a_replica_or_no_copy(ann: Member, team_url: str) -> None:
     ann.join(team_url)
     ann.replica.unlink()
     _lose(ann)
@@ -472,24 +390,10 @@ def test_leaving_needs_a_copy_from_somewhere(ann: Member, team_url: str) -> None
         assert find_membership(own) is None
 
 
-def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, team_url: str, shared: Project) -> None:
-    """As where its database was made anew."""
-    ann.join(team_url)
-    with postgres.connected(make_url(team_url)) as owner:
-        owner.execute(b"UPDATE playbooks SET key = 'elsewhere'")
-
-    ann.leave()
-
-    assert _own_points(ann) == [("use uv", 0), ("use ruff", 0)]
-
-
 # What keeps a membership.
 
 
-def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
-    ann: Member, team_url: str, shared: Project
-) -> None:
-    """Whoever only looks loses nothing."""
+def test_worker_erases_what_the_team_forgot(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     forget.forget(shared, forget.Request(pattern=re.compile("use ruff")))
 
@@ -501,30 +405,7 @@ def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
     assert [text for text, _ in _own_points(ann)] == ["use uv"]
 
 
-@pytest.mark.nightly
-def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:
-    """The backup has it."""
-    ann.join(team_url)
-    path = Path(ann.url.removeprefix("sqlite:///"))
-    with ann.own() as own:
-        own.store.tidy()
-    maintenance.take(ann.url)
-    with closing(sqlite3.connect(path)) as connection:
-        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'changes' AND pagetype = 'leaf'").fetchall()
-    with path.open("r+b") as file:
-        for (number,) in pages:
-            file.seek((number - 1) * 4096)
-            file.write(bytes(4096))
-
-    with ann.as_him():
-        assert repair.repair(ann.url, folder=str(ann.folder)).is_damaged
-
-    assert ann.membership().name == NAME
-    ann.add("as a member")
-
-
-def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The name there is none of a folder."""
+def test_moved_project_keeps_its_membership(ann: Member, team_url: str, tmp_path: Path) -> None:
     ann.join(team_url)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -536,8 +417,7 @@ def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, t
         assert find_membership(own) is None
 
 
-def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """What it holds would be hidden behind the team's playbook, which never got it."""
+def test_project_cannot_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:
     with ann.own() as own:
         new = Project.in_folder(own.store, str(tmp_path))
         with joining.joining(new, team_url, NAME) as begun:
@@ -549,8 +429,7 @@ def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: st
         assert _points(new) == [("use uv", 0), ("use ruff", 0)]
 
 
-def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """The row of a membership, and what waits to be sent, concern one machine."""
+def test_copied_project_belongs_to_no_team(ann: Member, team_url: str, tmp_path: Path) -> None:
     ann.join(team_url)
     target = f"sqlite:///{tmp_path / 'target.db'}"
 
@@ -564,8 +443,7 @@ def test_what_is_copied_into_another_database_belongs_to_no_team(ann: Member, te
 # How it stands.
 
 
-def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) -> None:
-    """The members are those who changed something."""
+def test_status_shows_server_and_replica(ann: Member, team_url: str, shared: Project) -> None:
     ann.join(team_url)
     edit.add(shared, "another's")
     ann.session("s-1")
@@ -579,10 +457,8 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     assert status.problem is None
 
 
-def test_each_member_hears_how_many_proposals_wait_and_decides_them(
-    ann: Member, new_member: NewMember, team_url: str, shared: Project
-) -> None:
-    """What one member's session proposed, though no revision tells of it; his replica has the number and no word."""
+def test_every_member_can_decide_proposals(ann: Member, new_member: NewMember, team_url: str, shared: Project) -> None:
+    """A replica has only the number of proposals."""
     ann.join(team_url)
     bob = new_member("bob")
     bob.join(team_url)
@@ -591,45 +467,20 @@ def test_each_member_hears_how_many_proposals_wait_and_decides_them(
 
     bob.work()
     with bob.as_him():
-        counted = status.read(bob.url, str(bob.folder)).proposals
-    assert (counted, b"page said" in bob.replica.read_bytes()) == (1, False)
+        waiting = status.read(bob.url, str(bob.folder)).proposals
+    assert (waiting, b"page said" in bob.replica.read_bytes()) == (1, False)
     with bob.shared() as project:
-        done = review.decide(project, [Decision(1, accepts=True)])
-        assert done.accepted == [1]
+        assert review.decide(project, [Decision(1, accepts=True)]).accepted == [1]
+
     ann.work()
     with ann.as_him():
         assert status.read(ann.url, str(ann.folder)).proposals == 0
     assert "what a page said" in ann.points()
     with shared.store.read(shared.key) as book:
-        decided = book.proposal(1)
-    assert decided is not None
-    assert str(decided.decided_by).startswith("bob@")
+        assert str(book.proposal(1)).find("bob@") > 0
 
 
-@pytest.mark.usefixtures("socket_enabled")
-def test_status_waits_not_long_for_a_server_that_says_nothing(ann: Member, team_url: str, tmp_path: Path) -> None:
-    """As behind a firewall: nobody answers, and nobody refuses."""
-    ann.join(team_url)
-    silent = socket.socket(socket.AF_UNIX)
-    silent.bind(f"{tmp_path}/.s.PGSQL.5432")
-    silent.listen()
-    _lose(ann, f"postgresql://ann@/playbooks?host={tmp_path}")
-    began = time.monotonic()
-
-    with ann.own() as own:
-        status = team.read_status(own)
-    silent.close()
-
-    assert status.problem is not None
-    assert "can't be reached" in status.problem
-    assert status.replica_at is not None
-    assert time.monotonic() - began < 8
-
-
-def test_what_one_member_pins_comes_first_in_everybodys_sessions(
-    ann: Member, new_member: NewMember, team_url: str
-) -> None:
-    """It is no revision, and reaches the replicas all the same: the member's own at once, others' with their worker."""
+def test_pins_reach_all_members(ann: Member, new_member: NewMember, team_url: str) -> None:
     bob = new_member("bob")
     for member in (ann, bob):
         member.join(team_url)
@@ -643,7 +494,6 @@ def test_what_one_member_pins_comes_first_in_everybodys_sessions(
 
 
 def _first_shown(member: Member) -> str:
-    """The point that comes first in the member's sessions."""
     with closing(sqlite_open.open_replica(str(member.replica))) as connection:
         project = hook_queries.find_project(connection.execute, NAME)
         assert project is not None

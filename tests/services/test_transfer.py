@@ -60,12 +60,10 @@ def _states(store: Store, key: str) -> list[str]:
 
 
 def _uses(store: Store, key: str) -> object:
-    """What sessions made of the points that they were shown, long ago or not."""
     return statistics.gather(Project(store, key)).use
 
 
 def _trials(store: Store, key: str) -> list[tuple[object, ...]]:
-    """Which sessions followed or ignored which points."""
     columns = "session_id, point_id, followed, ignored, failed_calls"
     with store.read(key) as book:
         query = f"SELECT {columns} FROM trials WHERE playbook_id = {book.playbook_id}"
@@ -75,10 +73,7 @@ def _trials(store: Store, key: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     "back", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["there", "there and back"]
 )
-def test_every_revision_reads_the_same_in_the_other_database(
-    lived: str, store: Store, tmp_path: Path, back: bool
-) -> None:
-    """With all that hangs on it; either way."""
+def test_all_revisions_are_copied_unchanged(lived: str, store: Store, tmp_path: Path, back: bool) -> None:
     url = store.url.render_as_string(hide_password=False)
 
     copied = maintenance.transfer(lived, url)
@@ -104,8 +99,7 @@ def test_every_revision_reads_the_same_in_the_other_database(
 
 
 @pytest.mark.postgres
-def test_one_playbook_can_go_alone(lived: str, store: Store) -> None:
-    """The others stay where they are."""
+def test_one_playbook_can_be_copied_alone(lived: str, store: Store) -> None:
     url = store.url.render_as_string(hide_password=False)
 
     assert list(maintenance.transfer(lived, url, KEYS[1])) == KEYS[1:]
@@ -114,8 +108,7 @@ def test_one_playbook_can_go_alone(lived: str, store: Store) -> None:
         maintenance.transfer(lived, url, "/work/nowhere")
 
 
-def test_a_playbook_that_is_there_already_is_left_and_nothing_else_comes(lived: str, store: Store) -> None:
-    """Two histories can't be one."""
+def test_existing_playbook_stops_the_whole_copy(lived: str, store: Store) -> None:
     edit.add(Project(store, KEYS[1]), "another history")
 
     with pytest.raises(DatabaseError, match=r"already has a playbook of /work/lighthouse\. Nothing was copied\."):
@@ -125,8 +118,7 @@ def test_a_playbook_that_is_there_already_is_left_and_nothing_else_comes(lived: 
     assert len(_states(store, KEYS[0])) == 1
 
 
-def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the fault is, the copy is what it was, or isn't there."""
+def test_copy_with_a_difference_is_rolled_back(lived: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     insert = transfer._insert
 
     def spoiled(connection: object, table: object, number: int, rows: Iterator[transfer.Row]) -> None:
@@ -143,8 +135,7 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
 
 @pytest.mark.nightly
 @pytest.mark.postgres
-def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
-    """All of it is one transaction."""
+def test_killed_copy_leaves_nothing(lived: str, store: Store) -> None:
     url = store.url.render_as_string(hide_password=False)
     store.close()
     code = (
@@ -162,8 +153,7 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
 
 
 @pytest.mark.postgres
-def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, store: Store, tmp_path: Path) -> None:
-    """Whatever its key there, on a file or a server; where he has one there already, nothing is copied."""
+def test_personal_playbook_stays_personal(lived: str, store: Store, tmp_path: Path) -> None:
     url, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"
     with open_store(lived) as source:
         edit.add(Project.of_user(source), "say it briefly", section="pref")

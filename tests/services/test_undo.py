@@ -70,7 +70,6 @@ def vote(project: Project, votes: Sequence[Vote]) -> None:
 
 
 def do(project: Project, step: str, what: Any) -> None:
-    """One step of a random history; what the playbook refuses is left out."""
     reading = (
         playbook_file.decode(playbook_file.encode(what), source="a test") if step in ("import", "replace") else None
     )
@@ -89,7 +88,6 @@ def do(project: Project, step: str, what: Any) -> None:
 
 
 def live_through(project: Project, history: Sequence[Step]) -> int:
-    """The last revision of a playbook that has this history."""
     for step, what in history:
         do(project, step, what)
     return last(project)
@@ -115,14 +113,12 @@ def timeless(playbook: Playbook) -> Playbook:
 
 
 def touched(project: Project, revision: int) -> set[str]:
-    """The names of the points that *revision* changed."""
     with project.store.read(project.key) as book:
         return set(book.states_at(revision, changed_in=RevisionRange(revision, revision)))
 
 
 @pytest.mark.postgres
-def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
-    """The undo is a revision like any other; it says what it did."""
+def test_undo_of_an_undo_redoes(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.retire(project, "oth-001")
 
@@ -138,8 +134,7 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
     assert message == "undid revision 3 (the undo of revision 2)"
 
 
-def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
-    """Also what doesn't collide stays; a preference lets it through."""
+def test_collision_changes_nothing(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")
     batch = [{"type": "UPDATE", "target_id": "oth-001", "text": "b"}, {"type": "DELETE", "target_id": "oth-002"}]
@@ -160,8 +155,8 @@ def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -
     assert [p.text for p in now(project).points] == ["c\x1b[2J", "use mypy"]
 
 
-def test_who_decides_on_another_state_is_refused(project: Project) -> None:
-    """What the undo would overwrite came after the revision that the person saw as the last one."""
+def test_undo_after_newer_changes_is_refused(project: Project) -> None:
+    """`was` is the revision that the person saw last."""
     edit.add(project, "use ruff")
     edit.edit(project, "oth-001", text="b")
     edit.edit(project, "oth-001", text="c")
@@ -178,8 +173,7 @@ def test_who_decides_on_another_state_is_refused(project: Project) -> None:
     assert [p.text for p in now(project).points] == ["use ruff"]
 
 
-def test_an_undo_changes_no_votes_twice(project: Project) -> None:
-    """What was undone already isn't again, until the undo was undone itself."""
+def test_no_vote_is_undone_twice(project: Project) -> None:
     edit.add(project, "use ruff")
     for _ in range(3):
         edit.vote(project, "oth-001", "helpful")
@@ -206,8 +200,7 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     assert last(project) == 9
 
 
-def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back_since(project: Project) -> None:
-    """No vote is subtracted twice: the message names the undo that stands in the way, and without that it works."""
+def test_undo_that_would_repeat_is_refused(project: Project) -> None:
     edit.add(project, "use type hints")
     edit.vote(project, "oth-001", "helpful")
     edit.vote(project, "oth-001", "helpful")
@@ -226,8 +219,7 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     assert maintenance.check(project.store) == []
 
 
-def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
-    """The empty playbook, revision 0, a number too high."""
+def test_missing_revisions_are_refused(project: Project) -> None:
     with pytest.raises(PointRuleError, match="no revisions yet"):
         undo(project)
     edit.add(project, "use ruff")
@@ -237,8 +229,7 @@ def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
         undo(project, RevisionRange(1, 2))
 
 
-def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
-    """A revision that changed nothing else is one to undo."""
+def test_top_level_keys_are_undone_too(project: Project) -> None:
     header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
     with project.store.write(project.key) as book:
         book.commit("edit", "a key", file=FileFields(header))
@@ -252,18 +243,7 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     assert now(project).header == header
 
 
-def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(project: Project) -> None:
-    """It goes back all the same."""
-    header = Header(tuple(reversed(Header().fields)), final_newline=False)
-    with project.store.write(project.key) as book:
-        book.commit("edit", "laid out anew", file=FileFields(header))
-
-    assert list(undo(project).result.notes) == []
-    assert now(project).header == Header()
-
-
-def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
-    """Not by an undo, not by going back, not by its name."""
+def test_forgotten_point_is_never_restored(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")
     forget(project, Request(name="oth-001"))
@@ -281,7 +261,6 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
 
 
 def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
-    """What came after it is undone, in one revision."""
     start = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for hour, text in enumerate(("one", "two", "three")):
         with project.store.write(project.key, now=start + timedelta(hours=hour)) as book:
@@ -299,8 +278,7 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
         go_back(project, "9")
 
 
-def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
-    """Live or retired now; the others stay as they are."""
+def test_one_point_is_restored_as_of_a_revision(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")
     edit.edit(project, "oth-001", text="use ruff always", section="pat")
@@ -324,8 +302,7 @@ def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
         restore_as_of(project, "oth-003", "2")
 
 
-def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Project) -> None:
-    """Two points in one place would stand in any order: by an undo, and when one is restored."""
+def test_point_without_its_place_goes_to_the_end(project: Project) -> None:
     edit.add(project, "one")
     edit.add(project, "two")
     turned = Playbook(tuple(reversed(now(project).points)))
@@ -345,8 +322,8 @@ def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Projec
 
 @few
 @given(history=histories)
-def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: NewProject, history: list[Step]) -> None:
-    """After any history: to the byte of the export, and in every place."""
+def test_undo_and_redo_are_exact(new_project: NewProject, history: list[Step]) -> None:
+    """After any history."""
     project = new_project()
     revision = live_through(project, history)
 
@@ -361,11 +338,7 @@ def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: Ne
 
 @few
 @given(history=histories, data=st.data())
-def test_an_older_revision_goes_without_a_trace_elsewhere(
-    new_project: NewProject, history: list[Step], data: Any
-) -> None:
-    """It is refused and nothing changes, or every point that it didn't touch stands as before; with a preference it
-    always goes."""
+def test_undo_changes_only_its_points(new_project: NewProject, history: list[Step], data: Any) -> None:
     project = new_project()
     revision = data.draw(st.integers(1, live_through(project, history)))
     before, number = now(project), last(project)
@@ -386,8 +359,7 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(
 @few
 @given(history=histories, data=st.data())
 @pytest.mark.postgres
-def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
-    """Without a collision, whatever happened since; and one undo brings all of it back."""
+def test_going_back_is_exact(new_project: NewProject, history: list[Step], data: Any) -> None:
     project = new_project()
     number = live_through(project, history)
     revision = data.draw(st.integers(0, number))
@@ -407,8 +379,7 @@ def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, 
 @few
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
 @pytest.mark.postgres
-def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
-    """Each undo subtracts the votes of its revision and no others."""
+def test_votes_are_undone_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
     project = new_project()
     adds = [{"type": "ADD", "text": f"advice {n}", "section": "OTHERS"} for n in range(3)]
     edit.apply_batch(project, adds, origin="a test")

@@ -15,12 +15,10 @@ from playbook_db.store.tables import playbooks
 
 
 def names_in(project: Project) -> list[str]:
-    """The names of the live points, in canonical order."""
     return list(read_playbook(project).by_name)
 
 
 def in_file(project: Project, name: str, text: str, *, replace: bool = False) -> None:
-    """Take in a file with one point."""
     reading = playbook_file.decode(
         f'{{"key_points": [{{"name": "{name}", "text": "{text}"}}]}}'.encode(), source="a file"
     )
@@ -28,8 +26,7 @@ def in_file(project: Project, name: str, text: str, *, replace: bool = False) ->
 
 
 @pytest.mark.postgres
-def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project: Project) -> None:
-    """It is of the kind `user`; no list of projects has it."""
+def test_personal_playbook_begins_with_a_write(store: Store, project: Project) -> None:
     own = Project.of_user(store)
     edit.add(project, "use uv here")
     assert not read_playbook(own).points
@@ -46,7 +43,6 @@ def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project
 
 @pytest.mark.postgres
 def test_each_role_of_a_server_has_its_own(store: Store) -> None:
-    """A file is one person's; a server has those of many."""
     key = Project.of_user(store).key
 
     assert projects.is_users(key)
@@ -55,8 +51,7 @@ def test_each_role_of_a_server_has_its_own(store: Store) -> None:
         assert key == f"user:{store.url.username}"
 
 
-def test_names_of_the_users_own_count_as_in_a_project(store: Store) -> None:
-    """One more than the highest of its section, retired ones included, whatever the project's have."""
+def test_personal_names_are_numbered_separately(store: Store) -> None:
     own = Project.of_user(store)
     for text in ("one", "two"):
         edit.add(own, text, section="pat")
@@ -67,8 +62,7 @@ def test_names_of_the_users_own_count_as_in_a_project(store: Store) -> None:
     assert names_in(own) == ["upat-001", "upat-003"]
 
 
-def test_a_name_of_the_other_kind_is_given_anew(store: Store, project: Project) -> None:
-    """So a name tells whose a point is; said twice, it changes nothing, and all of a file is taken in."""
+def test_names_of_the_other_kind_are_replaced(store: Store, project: Project) -> None:
     own = Project.of_user(store)
     for _ in range(2):
         in_file(project, "upat-007", "from the user's own")
@@ -78,19 +72,7 @@ def test_a_name_of_the_other_kind_is_given_anew(store: Store, project: Project) 
     assert names_in(own) == ["uoth-001"]
 
 
-def test_a_file_that_replaces_all_gets_names_of_this_kind(store: Store, project: Project) -> None:
-    """Names of the other kind count as unknown, even if the text is here."""
-    own = Project.of_user(store)
-    edit.add(own, "say it briefly", section="pref")
-    edit.add(own, "goes away", section="pref")
-
-    in_file(own, "pref-031", "say it briefly", replace=True)
-
-    assert names_in(own) == ["uoth-001"]
-
-
-def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project) -> None:
-    """As the hook has it, which reads SQLite alone."""
+def test_prompt_has_project_and_personal_points(store: Store, project: Project) -> None:
     own = Project.of_user(store)
     edit.add(project, "use uv here")
     edit.add(own, "say it briefly")
@@ -102,8 +84,7 @@ def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project)
     assert "say it briefly" in import_export.prompt(own)
 
 
-def test_a_mirror_brings_no_name_of_the_users_own(project: Project) -> None:
-    """Written by hand there, it is given anew here and there."""
+def test_mirror_brings_no_personal_names(project: Project) -> None:
     edit.add(project, "use uv here")
     mirror.switch(project, on=True)
     path = Path(project.mirror_path or "")

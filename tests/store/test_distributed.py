@@ -1,4 +1,4 @@
-"""Playbooks spread over the servers that Citus knows; where the tests' server has no Citus, what is missing is told."""
+"""Playbooks distributed over the servers of Citus."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed
-from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from playbook_db.store.tables import metadata
 from playbook_db.store.team import memberships, replica
 from tests import postgres
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """A database on the server that the migrations have just made."""
+    """A new database on the server."""
     postgres.require_server()
     made = postgres.new_database()
     open_store(made.render_as_string(hide_password=False)).close()
@@ -39,7 +38,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def with_citus(url: str) -> str:
-    """The same, skipped where the server has no Citus."""
+    """The same; skipped if the server has no Citus."""
     query = "SELECT current_setting('citus.shard_count', true) IS NOT NULL"
     if _ask(url, query) != [(True,)]:
         pytest.skip("THE SERVER HAS NO CITUS: nothing was distributed; see PLAYBOOK_TEST_DISTRIBUTE")
@@ -51,8 +50,7 @@ def _ask(url: str, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query.encode()).fetchall()
 
 
-def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
-    """With what is to be done about it."""
+def test_server_without_citus_is_unchanged(url: str) -> None:
     if _ask(url, "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"):
         pytest.skip("this server has Citus")
 
@@ -63,7 +61,7 @@ def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "message"),
     [
         ({"is_installed": False}, "its server has no Citus. Install that extension"),
         ({"is_loaded": False}, "doesn't load Citus. Put citus first in its shared_preload_libraries, and restart"),
@@ -71,15 +69,13 @@ def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_missing_is_told(found: dict[str, bool], told: str) -> None:
-    """One thing at a time, the first first; where the extension is in the database already, nothing is."""
+def test_first_missing_requirement_is_named(found: dict[str, bool], message: str) -> None:
     state = {"is_there": False, "is_installed": True, "is_loaded": True, "may_create": True, **found}
-    connection: Any = SimpleNamespace(execute=lambda _: SimpleNamespace(one=lambda: SimpleNamespace(**state)))
 
     with pytest.raises(DatabaseError) as error:
-        distributed.require_citus(connection, "postgresql://db/team")
+        distributed.require_citus(_of(state), "postgresql://db/team")
 
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert distributed.require_citus(_of({**state, "is_there": True}), "") is True
     assert distributed.require_citus(_of(dict.fromkeys(state, True) | {"is_there": False}), "") is False
 
@@ -88,8 +84,8 @@ def _of(state: dict[str, bool]) -> Any:
     return SimpleNamespace(execute=lambda _: SimpleNamespace(one=lambda: SimpleNamespace(**state)))
 
 
-def test_all_tables_are_spread_by_playbook_and_all_else_stays(with_citus: str, tmp_path: Path) -> None:
-    """What was there is there, the history can't be rewritten, and said again nothing changes."""
+def test_tables_are_distributed_by_playbook(with_citus: str, tmp_path: Path) -> None:
+    """The rows stay, the history stays append-only, and a second run changes nothing."""
     sample = f"sqlite:///{write_sample_database(tmp_path / 'sample.db')}"
     maintenance.transfer(sample, with_citus, "/work/harbour")
 
@@ -110,42 +106,8 @@ def test_all_tables_are_spread_by_playbook_and_all_else_stays(with_citus: str, t
             assert import_export.export_playbook(Project(was, key)) == import_export.export_playbook(Project(now, key))
 
 
-def test_what_is_ended_half_way_is_as_it_was(with_citus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is spread, and it can be said again."""
-    with open_store(with_citus) as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
-
-    def fail(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PostgresDialect, "make_views_and_triggers", fail)
-        with pytest.raises(KeyboardInterrupt):
-            maintenance.distribute(with_citus)
-
-    assert _ask(with_citus, "SELECT count(*) FROM pg_dist_partition") == [(0,)]
-    assert maintenance.check_database(with_citus).problems == ()
-    assert maintenance.distribute(with_citus)[2] is True
-    with open_store(with_citus) as store:
-        undo.undo(Project(store, "/work/harbour"))
-        assert maintenance.check(store) == []
-
-
-def test_views_and_triggers_are_made_anew_where_tables_are_spread(with_citus: str) -> None:
-    """As a migration does."""
-    maintenance.distribute(with_citus)
-
-    dialect = PostgresDialect(make_url(with_citus))
-    with dialect.make_engine().begin() as connection:
-        before = postgres.programmed(connection)
-        dialect.drop_views_and_triggers(connection)
-        dialect.make_views_and_triggers(connection)
-        assert postgres.programmed(connection) == before
-    dialect.close()
-
-
-def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_citus: str) -> None:
-    """Else each command would wait for all of them, and they would know no more playbooks together than one alone."""
+def test_each_query_asks_one_server(with_citus: str) -> None:
+    """Otherwise more servers would give no more speed."""
     maintenance.distribute(with_citus)
     asked: list[tuple[str, Any]] = []
     with open_store(with_citus) as store:
@@ -183,8 +145,7 @@ def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_
 
 
 def _parts_asked(store: Store, statement: str, values: Any) -> set[str]:
-    """How many parts of the database each of the queries asks of which *statement* is made; what is whole on each
-    server counts as one."""
+    """On how many servers each part of *statement* runs; a table that all servers have counts as one."""
     if not statement.lstrip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) or "pg_" in statement:
         return {"1"}
     with postgres.connected(store.url) as connection:

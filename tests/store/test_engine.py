@@ -22,8 +22,7 @@ from tests.databases import put_empty_database
 
 
 @pytest.mark.postgres
-def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) -> None:
-    """One batch is one transaction: after an exception in its middle the playbook is as it was."""
+def test_exception_rolls_the_transaction_back(project: Project) -> None:
     edit.add(project, "use type hints")
     before = read_playbook(project)
 
@@ -41,8 +40,7 @@ def test_what_is_raised_inside_a_transaction_undoes_all_of_it(project: Project) 
 
 
 @pytest.mark.postgres
-def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
-    """Every thread reads under the write lock, so nobody counts from a stale number."""
+def test_threads_lose_no_vote(project: Project) -> None:
     edit.add(project, "use type hints")
     threads = [
         threading.Thread(target=lambda: [edit.vote(project, "oth-001", "helpful") for _ in range(10)]) for _ in range(6)
@@ -59,8 +57,7 @@ def test_threads_that_vote_at_once_lose_no_vote(project: Project) -> None:
 @pytest.mark.nightly
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_processes_that_write_batches_at_once_lose_none(project: Project) -> None:
-    """Four processes of 20 batches each: every one is there, and nobody meets a locked database."""
+def test_processes_lose_no_batch(project: Project) -> None:
     edit.add(project, "use type hints")
     script = (
         "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
@@ -85,8 +82,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
 
 
 @pytest.mark.postgres
-def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait is bounded, the message says that nothing was changed and what to do."""
+def test_wait_for_a_lock_ends_with_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)
     edit.add(project, "use ruff")
 
@@ -101,8 +97,7 @@ def test_a_lock_that_is_kept_too_long_gives_a_clear_error(project: Project, monk
 
 
 @pytest.mark.sqlite
-def test_whether_somebody_holds_the_lock_is_known_without_the_long_wait(project: Project) -> None:
-    """Nothing is written to find out."""
+def test_held_lock_is_seen_without_a_write(project: Project) -> None:
     before = project.store.can_write(wait_s=0.05)
     with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -112,8 +107,7 @@ def test_whether_somebody_holds_the_lock_is_known_without_the_long_wait(project:
 
 
 @pytest.mark.postgres
-def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) -> None:
-    """A snapshot doesn't change under its reader."""
+def test_reader_sees_one_snapshot(store: Store, folder: Path) -> None:
     project = Project.in_folder(store, str(folder))
     edit.add(project, "use type hints")
 
@@ -126,8 +120,7 @@ def test_a_reader_sees_one_state_while_others_write(store: Store, folder: Path) 
 
 
 @pytest.mark.sqlite
-def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log must not grow for as long as some process keeps the database open."""
+def test_long_log_is_written_into_the_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Path(f"{project.store.where}-wal")
     for number in range(20):
         edit.add(project, f"lesson {number}")
@@ -140,39 +133,25 @@ def test_a_long_write_ahead_log_is_worked_into_the_file(project: Project, monkey
     assert log.stat().st_size < grown
 
 
-@pytest.mark.sqlite
-def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) -> None:
-    """Tidying up is no reason to fail."""
-    edit.add(project, "use ruff")
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
-        project.store.close()
-        other.execute("PRAGMA locking_mode = EXCLUSIVE")
-        other.execute("PRAGMA user_version = 99")
-
-        project.store.tidy()
-
-
-def test_a_folder_in_the_place_of_the_database_is_told(tmp_path: Path) -> None:
-    """Opening it is refused in words, and the folder is left alone."""
+def test_folder_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="is not a regular file"):
         open_store(f"sqlite:///{tmp_path}")
 
 
-@pytest.mark.parametrize("beside", ["-journal", "-wal", "-shm"])
-def test_a_named_pipe_beside_the_database_is_told(tmp_path: Path, beside: str) -> None:
-    """SQLite would wait for what somebody writes into it; so a command would, and a hook."""
+def test_named_pipe_beside_the_file_is_refused(tmp_path: Path) -> None:
+    """SQLite, and so each hook, would wait for somebody to write into the pipe."""
     path = tmp_path / "playbook.db"
     put_empty_database(path)
-    os.mkfifo(f"{path}{beside}")
+    os.mkfifo(f"{path}-wal")
 
-    with pytest.raises(DatabaseError, match=f"playbook.db{beside} is not a regular file"):
+    with pytest.raises(DatabaseError, match=r"playbook\.db-wal is not a regular file"):
         open_store(f"sqlite:///{path}")
-    with pytest.raises(sqlite_open.UnusableError, match=f"playbook.db{beside} is not a regular file"):
+    with pytest.raises(sqlite_open.UnusableError, match=r"playbook\.db-wal is not a regular file"):
         sqlite_open.connect(str(path), wait_s=0)
 
 
-def test_a_store_writes_again_as_soon_as_the_disk_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was opened to read alone isn't kept: it would neither write nor see what others write."""
+def test_store_writes_again_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that was opened to read only isn't kept."""
     path = tmp_path / "playbook.db"
     put_empty_database(path)
 
@@ -205,8 +184,8 @@ connection.close()
 
 
 @pytest.mark.slow
-def test_a_second_store_of_a_process_drops_no_locks_of_the_first(tmp_path: Path) -> None:
-    """Else another process that closes its connection takes itself for the last one, and removes the log."""
+def test_second_store_keeps_the_first_ones_locks(tmp_path: Path) -> None:
+    """Otherwise another process that closes its connection would delete the log."""
     path = tmp_path / "playbook.db"
     with open_store(f"sqlite:///{path}") as first, first.write("/p") as book:
         book.set_ignored(True)

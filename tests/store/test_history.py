@@ -1,4 +1,4 @@
-"""The past: any earlier revision can be read again exactly as it was."""
+"""The history: each revision can be read again as it was."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,8 +72,7 @@ def _at(project: Project, revision: int) -> Playbook:
 @pytest.mark.slow
 @few
 @given(steps=_steps)
-def test_every_revision_can_be_read_again_as_it_was(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
-    """After any history each revision exports, to the byte, what it exported then."""
+def test_each_revision_can_be_read_again(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
     project = new_project()
     then = {0: import_export.export_playbook(project)}
     for step, what in steps:
@@ -84,8 +83,9 @@ def test_every_revision_can_be_read_again_as_it_was(new_project: NewProject, ste
     assert maintenance.check(project.store) == []
 
 
-def test_a_name_is_never_given_twice(project: Project) -> None:
-    """Also after the point it belonged to is gone: a late vote meant for the old one must not hit a new one."""
+@pytest.mark.sqlite
+def test_no_name_is_used_twice(project: Project) -> None:
+    """A late vote for a retired point must not count for a new one."""
     edit.add(project, "use type hints", section="pat")
     edit.retire(project, "pat-001")
 
@@ -96,14 +96,14 @@ def test_a_name_is_never_given_twice(project: Project) -> None:
     assert list(read_playbook(project).by_name) == ["pat-002"]
 
 
-@pytest.mark.parametrize("leaves", [False, True])
-def test_the_database_finds_the_highest_number_that_the_rules_find(project: Project, leaves: bool) -> None:
-    """In names of every look, of points live or retired; a new name goes behind it."""
-    names = ["oth-999", "oth-01000", "oth-12a", "oth--7000", "oth-", "oth_5000", f"oth-{10**18}", "oth-٣٠٠٠", "pat-007"]
+@pytest.mark.parametrize("are_retired", [False, True])
+def test_database_and_rules_agree_on_the_last_number(project: Project, are_retired: bool) -> None:
+    """A new name follows it."""
+    names = ["oth-999", "oth-01000", "oth-12a", "oth--7000", "oth_5000", f"oth-{10**18}", "oth-٣٠٠٠", "pat-007"]
     points = [KeyPoint(name, f"advice {number}", "OTHERS", position=number) for number, name in enumerate(names, 1)]
     reading = playbook_file.decode(playbook_file.encode(Playbook(tuple(points))), source="a test")
     import_export.import_playbook(project, reading, source="a test")
-    if leaves:
+    if are_retired:
         edit.retire(project, *names)
 
     with project.store.read(project.key) as book:
@@ -112,8 +112,8 @@ def test_the_database_finds_the_highest_number_that_the_rules_find(project: Proj
     assert edit.add(project, "more advice").changes[0].point.name == "oth-1001"
 
 
-def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
-    """The history keeps a text where it changed, not once a vote."""
+@pytest.mark.sqlite
+def test_only_new_texts_are_stored(project: Project) -> None:
     edit.add(project, "use type hints")
     for _ in range(3):
         edit.vote(project, "oth-001", "helpful")
@@ -132,8 +132,8 @@ def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
     ]
 
 
-def test_neutral_votes_and_skipped_operations_are_kept_too(project: Project) -> None:
-    """What changes no counter can still be looked up: the vote, and why an operation was not carried out."""
+@pytest.mark.sqlite
+def test_neutral_votes_and_skips_are_kept(project: Project) -> None:
     edit.add(project, "use type hints")
     edit.vote(project, "oth-001", "neutral")
     batch = [{"type": "ADD", "text": "use ruff"}, {"type": "DELETE", "target_id": "pat-999"}]
@@ -146,8 +146,9 @@ def test_neutral_votes_and_skipped_operations_are_kept_too(project: Project) -> 
     assert [tuple(row) for row in skipped] == [(3, "there is no point pat-999")]
 
 
-def test_times_within_a_playbook_only_go_forward(store: Store, folder: Path) -> None:
-    """Also when the clock goes back: `last_updated` names one revision."""
+@pytest.mark.sqlite
+def test_revisions_have_increasing_times(store: Store, folder: Path) -> None:
+    """The clock may stand still or go back."""
     project = Project.in_folder(store, str(folder))
     moment = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""A database file that was put beside the log of another one."""
+"""A database file beside the write-ahead log of another one."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from playbook_db.store.sqlite_open import UnusableError, require_own_log
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A file with a log beside it, as a killed program leaves them, and `former.db`, the file without the log."""
+    """A file with a log, as a killed program leaves them, and `former.db`, the file without the log."""
     path, live = tmp_path / "playbook.db", tmp_path / "live.db"
     with sqlite3.connect(live) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -28,8 +28,8 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_and_its_own_log_are_used_together(database: Path) -> None:
-    """Also after the log's pages were moved into the file."""
+def test_file_is_used_with_its_own_log(database: Path) -> None:
+    """This holds after a checkpoint, too."""
     require_own_log(str(database))
     log = Path(f"{database}-wal").read_bytes()
     with sqlite3.connect(database) as connection:
@@ -40,17 +40,14 @@ def test_a_file_and_its_own_log_are_used_together(database: Path) -> None:
     require_own_log(str(database))
 
 
-@pytest.mark.parametrize("seconds", [9, -86_400])
-@pytest.mark.parametrize("renames", [False, True])
-def test_another_file_beside_a_log_is_refused_whatever_its_time(
-    database: Path, seconds: int, renames: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A copy can keep an old time (`cp -p`), and a program can rename it into place (rsync, Syncthing)."""
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_other_file_beside_a_log_is_refused(database: Path, is_renamed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy can keep an old time, and a program can rename it into place."""
     monkeypatch.setattr(sqlite_open, "_TOGETHER_S", -1)  # as if it were put there a second later
     former = database.with_name("former.db")
-    time = database.stat().st_mtime + seconds
+    time = database.stat().st_mtime - 86_400
     os.utime(former, (time, time))
-    if renames:
+    if is_renamed:
         former.rename(database)
     else:
         shutil.copy2(former, database)
@@ -59,10 +56,8 @@ def test_another_file_beside_a_log_is_refused_whatever_its_time(
         require_own_log(str(database))
 
 
-def test_a_file_whose_mode_was_changed_is_used_again_once_the_log_is_touched(
-    database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That looks like a file put there later, so the message says what to do."""
+def test_file_with_new_mode_works_after_a_touch(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new mode looks like a new file."""
     log = Path(f"{database}-wal")
     monkeypatch.setattr(sqlite_open, "_TOGETHER_S", -1)
     database.chmod(0o640)

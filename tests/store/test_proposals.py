@@ -49,11 +49,10 @@ def _waiting(project: Project) -> list[Proposal]:
 
 
 @pytest.mark.parametrize(("kind", "operation", "same"), EACH, ids=[kind for kind, *_ in EACH])
-def test_what_is_proposed_again_waits_once_and_counts_its_sessions(
+def test_same_proposal_waits_once(
     project: Project, kind: Kind, operation: dict[str, Any], same: dict[str, Any]
 ) -> None:
-    """Case, spaces, closing punctuation, an order of sources and a reason make no other proposal; a session that says
-    it twice is one session. The evidence of all is kept."""
+    """It counts its sessions, and keeps the evidence of all."""
     first = _propose(project, operation, kind)
     again = _propose(project, same, kind, evidence=(PAGE,))
     later = _propose(project, same, kind, "s2", evidence=(TEST,))
@@ -61,15 +60,16 @@ def test_what_is_proposed_again_waits_once_and_counts_its_sessions(
 
     assert first is not None
     assert again is not None
+    assert later is not None
     assert (first.id, first.sessions, again.sessions) == (1, 1, 1)
     assert _waiting(project) == [later, other]
-    assert later is not None
     assert (later.sessions, later.session_id, later.evidence) == (2, "s2", (PAGE, TEST))
     assert later.operation == {**operation, "type": kind}
 
 
-def test_what_was_rejected_is_not_asked_again(project: Project) -> None:
-    """Nobody is asked twice; what was accepted and has gone since may come again."""
+@pytest.mark.sqlite
+def test_rejected_proposals_stay_rejected(project: Project) -> None:
+    """An accepted one can be proposed again."""
     decisions: list[tuple[dict[str, Any], State]] = [(ADD, "rejected"), (OTHERS["ADD"], "accepted")]
     for operation, state in decisions:
         proposal = _propose(project, operation)
@@ -81,14 +81,12 @@ def test_what_was_rejected_is_not_asked_again(project: Project) -> None:
     assert _propose(project, OTHERS["ADD"]) is not None
     with project.store.read(project.key) as book:
         rejected = book.proposal(1)
-        assert rejected is not None
-        assert (rejected.state, rejected.decided_by, rejected.revision) == ("rejected", "ann", None)
-        assert rejected.decided_at is not None
-        assert book.proposal(17) is None
+    assert rejected is not None
+    assert (rejected.state, rejected.decided_by, rejected.revision) == ("rejected", "ann", None)
 
 
-def test_a_later_session_with_better_evidence_ends_it(project: Project) -> None:
-    """The waiting one that says the same is accepted with that session's revision; what is decided stays decided."""
+@pytest.mark.sqlite
+def test_later_evidence_accepts_a_proposal(project: Project) -> None:
     _propose(project, ADD)
     with project.store.write(project.key) as book:
         match = book.matching_proposal({"type": "ADD", "text": "use uv, NOT pip"})
@@ -106,8 +104,8 @@ def test_a_later_session_with_better_evidence_ends_it(project: Project) -> None:
     assert (decided.state, decided.decided_by, decided.revision) == ("accepted", "s2", 1)
 
 
-def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: Project) -> None:
-    """Half a surrogate pair, a NUL, fields of the model's own, things that are no text."""
+def test_any_text_of_a_model_can_be_stored(project: Project) -> None:
+    """It may have half a surrogate pair, NUL, or fields of its own."""
     proposal = _propose(
         project, {"text": "half \ud800 and \0 none", "source_ids": [None, 3], "own": "x" * 10**6}, evidence=()
     )
@@ -118,8 +116,8 @@ def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: 
     assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None
 
 
-def test_the_points_that_proposals_are_about_come_at_once(project: Project) -> None:
-    """The live ones: some of each proposal, none of one that adds a point."""
+@pytest.mark.sqlite
+def test_proposals_come_with_their_points(project: Project) -> None:
     with project.store.write(project.key) as book:
         for name in ("a", "b", "pat-001", "gone"):
             book.draft.add(KeyPoint(name, f"the text of {name}"))

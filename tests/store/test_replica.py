@@ -26,9 +26,8 @@ def _written(project: Project, folder: Path) -> Path:
 
 
 @pytest.mark.postgres
-def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path) -> None:
-    """The points, live and retired, when each came and changed last, and the text for a session; nobody else may read
-    it."""
+def test_replica_answers_as_the_database_does(project: Project, tmp_path: Path) -> None:
+    """Only its owner can read the file."""
     for number in range(5):
         edit.add(project, f"point {number}", section="PATTERNS & APPROACHES")
     edit.vote(project, "pat-001", "helpful", "pat-003")
@@ -60,8 +59,8 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
 
 
 @pytest.mark.sqlite
-def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path: Path) -> None:
-    """No history: the file stays as small however often a point is voted on."""
+def test_replica_has_no_history(project: Project, tmp_path: Path) -> None:
+    """So it stays small, however often a point is voted on."""
     edit.add(project, "an older text", section="PATTERNS & APPROACHES")
     edit.edit(project, "pat-001", text="the text")
     for _ in range(30):
@@ -79,8 +78,8 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
 
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_reading_for_a_replica_reads_no_history(store: Store) -> None:
-    """On a server: of each point the changes that brought it and changed it last, by the index on points."""
+def test_replica_is_written_without_the_history(store: Store) -> None:
+    """On a server, the index on points finds the first and the last change of each point."""
     if not store.is_shared:
         pytest.skip("SQLite's planner is told what to use")
     for key in ("one", "another"):

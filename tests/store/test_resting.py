@@ -30,14 +30,14 @@ def raw(project: Project) -> Iterator[Any]:
 
 
 def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2)) -> None:
-    """Keep that *sessions* were shown *points* at their start, while others were left out."""
+    """Record that *sessions* were shown *points*."""
     for session in sessions:
         row = (session, json.dumps(points), "2026-11-21T01:05:00.123456+00:00")
         raw.execute("INSERT INTO showings VALUES (1, ?, 1, 'startup', 2, ?, 9, ?, 'SessionStart', NULL)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
-    """Let a session teach *votes* and have *cited* points; which points rest then."""
+    """Let a session cast *votes* and cite *cited*. Returns the points that rest then."""
     with project.store.write(project.key) as book:
         book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), origin=RevisionOrigin("s"))
         book.add_citations(cited, session_id="s")
@@ -46,7 +46,7 @@ def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[st
 
 
 def resting(project: Project) -> set[str]:
-    """The names of the points that rest; no session is shown them, and they are live all the same."""
+    """The names of the points that rest: live points that no session is shown."""
     with project.store.read(project.key) as book:
         names = {name for name, marks in list_queries.marks(book).items() if marks.resting}
     shown = import_export.prompt(project)
@@ -62,8 +62,8 @@ HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
 AGAIN = Vote("pat-001", "again", evidence=(Evidence("done so", "the user's words", "user"),))
 
 
-def test_a_reworded_point_starts_anew(project: Project, raw: Any) -> None:
-    """It ranks and rests by the votes on its new text. Its counters stay."""
+def test_reworded_point_loses_its_votes_rank(project: Project, raw: Any) -> None:
+    """Its counters stay."""
     learn(project, HARMFUL, HARMFUL)
     assert order(project) == ["pat-002", "pat-001"]
 
@@ -77,8 +77,8 @@ def test_a_reworded_point_starts_anew(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL) == {"pat-001"}
 
 
-def test_a_session_that_learned_the_same_again_raises_a_point_a_little(project: Project, raw: Any) -> None:
-    """By less than a helpful vote. It changes no counter, confirms the point and ends its rest."""
+def test_learning_again_raises_a_point_a_little(project: Project, raw: Any) -> None:
+    """It confirms the point and ends its rest, but changes no counter."""
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == {"pat-001"}
     before = rank_of(raw, "pat-002")
 
@@ -106,16 +106,9 @@ def rank_of(raw: Any, name: str) -> float:
     return float(raw.execute(f"SELECT rank FROM key_points WHERE name = '{name}'").fetchone()[0])
 
 
-def test_no_point_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:
-    """However often, and even if others lack room: its topic may not have come up yet."""
-    show(raw, *map(str, range(150)))
-
-    assert learn(project) == set()
-
-
 @pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit", "pin"])
-def test_a_use_begins_the_count_of_showings_in_vain_anew(project: Project, raw: Any, use: str) -> None:
-    """The number of sessions that had been shown the point says when it was last used."""
+def test_use_is_counted_with_its_showings(project: Project, raw: Any, use: str) -> None:
+    """The row has the number of sessions at the point's last use."""
     show(raw, "1", "2")
     if use == "edit":
         edit.edit(project, "pat-001", text="run all tests")
@@ -130,23 +123,14 @@ def test_a_use_begins_the_count_of_showings_in_vain_anew(project: Project, raw: 
     assert last_uses(raw) == [(1, 4, 2), (2, 4, 0)]
 
 
-def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
-    """It says that the point did nothing there."""
-    show(raw, "1", "2")
-    learn(project, Vote("pat-001", "neutral"))
-
-    assert last_uses(raw) == [(1, 2, 0), (2, 2, 0)]
-
-
 def last_uses(raw: Any) -> list[tuple[int, int, int]]:
-    """Each point, the sessions that were shown it, and how many those were when it was last used."""
+    """Each point, its number of sessions, and that number at its last use."""
     query = "SELECT point_id, sessions, sessions_at_last_use FROM showing_counts ORDER BY point_id"
     return [tuple(row) for row in raw.execute(query)]
 
 
 @pytest.mark.parametrize("use", ["vote", "cited", "edit", "pin", "retire and restore"])
-def test_what_wakes_a_point(project: Project, raw: Any, use: str) -> None:
-    """It is shown again, and stays so with the next lesson."""
+def test_any_use_ends_a_rest(project: Project, raw: Any, use: str) -> None:
     learn(project, *[HELPFUL] * 9)
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == {"pat-001"}
 
@@ -166,8 +150,8 @@ def test_what_wakes_a_point(project: Project, raw: Any, use: str) -> None:
     assert learn(project) == set()
 
 
-def test_three_harmful_votes_in_a_row_let_a_point_rest_however_much_it_had_helped(project: Project, raw: Any) -> None:
-    """Neutral ones between them don't matter; a helpful one begins the count anew."""
+def test_three_harmful_votes_let_a_point_rest(project: Project, raw: Any) -> None:
+    """A helpful vote between them starts the count again; a neutral one doesn't."""
     learn(project, *[HELPFUL] * 9)
     assert learn(project, HARMFUL, HARMFUL) == set()
     assert learn(project, HELPFUL, HARMFUL, Vote("pat-001", "neutral")) == set()
@@ -177,8 +161,8 @@ def test_three_harmful_votes_in_a_row_let_a_point_rest_however_much_it_had_helpe
     assert learn(project, HELPFUL) == set()
 
 
-def test_only_a_lesson_lets_a_point_rest(project: Project, raw: Any) -> None:
-    """What a person votes is counted, and the next harmful vote of a session decides."""
+def test_peoples_votes_let_no_point_rest(project: Project, raw: Any) -> None:
+    """They count for the next harmful vote of a session."""
     edit.vote(project, "pat-001", "helpful")
     learn(project, *[HELPFUL] * 9)
     for _ in range(3):
@@ -189,8 +173,7 @@ def test_only_a_lesson_lets_a_point_rest(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL) == {"pat-001"}
 
 
-def test_votes_that_were_taken_back_let_nothing_rest(project: Project, raw: Any) -> None:
-    """Only what counts as a vote counts here."""
+def test_undone_votes_let_no_point_rest(project: Project, raw: Any) -> None:
     learn(project, *[HELPFUL] * 9)
     learn(project, HARMFUL, HARMFUL)
     undo.undo(project)
@@ -198,16 +181,15 @@ def test_votes_that_were_taken_back_let_nothing_rest(project: Project, raw: Any)
     assert learn(project, HARMFUL) == set()
 
 
-def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
-    """Whatever its votes say."""
+def test_pinned_point_never_rests(project: Project, raw: Any) -> None:
     edit.pin(project, "pat-001")
     learn(project, *[HELPFUL] * 9)
 
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
 
 
-def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(project: Project, raw: Any) -> None:
-    """Nothing is sorted, whether points are pinned or rest: the first ones cost the same in a playbook of any size."""
+def test_best_points_are_read_by_an_index(project: Project, raw: Any) -> None:
+    """So a start costs the same in a playbook of any size."""
     if project.store.is_shared:
         pytest.skip("a server's plan of two points says nothing of many")
     plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_queries.RANKED_POINTS}", {"playbook_id": 1}).fetchall()

@@ -32,7 +32,7 @@ TEXTS = (
 
 @pytest.fixture
 def filled(project: Project) -> Project:
-    """With these points; the last has left."""
+    """A project with these points; the last is retired."""
     for text in TEXTS:
         edit.add(project, text)
     edit.retire(project, "oth-008")
@@ -72,14 +72,12 @@ def _found(project: Project, question: str) -> list[str]:
         ("\0 '' \\ :* | & ! <-> ( \ufdd0", []),
     ],
 )
-def test_what_is_found(filled: Project, question: str, expected: list[str]) -> None:
-    """Names whole and by their parts, other forms of a word, letters with and without accents, other scripts; nothing
-    that a database takes for an operator."""
+def test_search_finds(filled: Project, question: str, expected: list[str]) -> None:
+    """Whole names, their parts, other forms of a word, other scripts, and no operators."""
     assert _found(filled, question) == expected
 
 
-def test_the_index_follows_every_change(filled: Project) -> None:
-    """An edit, a retirement, a way back, an erasure; and it is true after it was made anew."""
+def test_index_follows_every_change(filled: Project) -> None:
     edit.edit(filled, "oth-002", text="Install with pip")
     assert (_found(filled, "cache"), _found(filled, "pip")) == ([], ["oth-002"])
     edit.retire(filled, "oth-002")
@@ -92,8 +90,7 @@ def test_the_index_follows_every_change(filled: Project) -> None:
     assert _found(filled, "users.py E1101") == ["oth-001", "oth-004"]
 
 
-def test_other_projects_change_neither_order_nor_scores(filled: Project) -> None:
-    """However often they have the words."""
+def test_other_points_change_no_score(filled: Project) -> None:
     before = _scored(filled, "the session header of users.py")
     other = Project(filled.store, f"{filled.key}/other")
     for number in range(20):
@@ -105,7 +102,6 @@ def test_other_projects_change_neither_order_nor_scores(filled: Project) -> None
 
 @pytest.mark.parametrize("text", ["x" * 30_000, "word " * 9_000, "字" * 9_000, " ".join(map(str, range(60_000)))])
 def test_no_text_is_too_long_for_the_index(project: Project, text: str) -> None:
-    """It goes in, and its beginning is found."""
     document = json.dumps({"version": "1.0", "sections": {"OTHERS": [{"name": "oth-001", "text": f"begin {text}"}]}})
     reading = playbook_file.decode(document.encode(), source="a test")
     import_export.import_playbook(project, reading, source="a test")
@@ -114,8 +110,8 @@ def test_no_text_is_too_long_for_the_index(project: Project, text: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_answers_as_a_file_does(tmp_path: Path) -> None:
-    """Questions of the benchmark's corpus, over all of its points: the same names, the same scores."""
+def test_server_answers_as_a_file_does(tmp_path: Path) -> None:
+    """The questions of the benchmark get the same names and scores."""
     require_server()
     splits = retrieval_corpus.SPLITS
     texts = [*dict.fromkeys(point.text for point in retrieval_corpus.read_points("named"))]
@@ -139,8 +135,8 @@ def test_a_server_answers_as_a_file_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_reads_what_an_index_says_alone() -> None:
-    """Before its planner knows how many points there are, too: each text that is looked at costs a millisecond."""
+def test_server_search_uses_its_index() -> None:
+    """Each text that is read costs a millisecond."""
     if DISTRIBUTED:
         pytest.skip("Citus must be told the playbook, and its planner goes by figures")
     require_server()

@@ -1,9 +1,10 @@
-"""Making, migrating and refusing databases."""
+"""Creating, migrating and refusing databases."""
 
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,16 +16,14 @@ from playbook_db.errors import DatabaseError, SchemaError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import migrate
+from playbook_db.store import migrate, sqlite_open
 from playbook_db.store.engine import open_store
-from playbook_db.store.sqlite.backups import list_backups
 from playbook_db.store.sqlite_open import SCHEMA
-from tests.sample_database import write_sample_database
 
+Migrate = Callable[[str], str | None]
 _FROZEN = Path(__file__).parents[1] / "frozen"
 _NEXT = SCHEMA + 1
-_NEXT_MIGRATION = '''
-"""A column more; the points that are there get an empty one."""
+_NEXT_MIGRATION = """
 import sqlalchemy as sa
 from alembic import op
 revision = "{next:04d}"
@@ -35,160 +34,111 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("key_points", sa.Column("note", sa.Text))
     {then}
-'''
+"""
 
 
 @pytest.fixture
-def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The code as it will be one migration later; the migration's file."""
+def path(tmp_path: Path) -> Path:
+    """A database of our schema with one point."""
+    path = tmp_path / "playbook.db"
+    with open_store(f"sqlite:///{path}") as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+    return path
+
+
+@pytest.fixture
+def migration(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Migrate:
+    """The code one migration later: write the migration, which ends with a statement, and migrate the database."""
     folder = tmp_path / "migrations"
     shutil.copytree(migrate.migrations_folder(), folder)
     monkeypatch.setattr(migrate, "migrations_folder", lambda: str(folder))
     monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
-    return folder / "versions" / f"{_NEXT:04d}_note.py"
 
+    def run(statement: str) -> str | None:
+        script = _NEXT_MIGRATION.format(next=_NEXT, now=SCHEMA, then=statement)
+        (folder / "versions" / f"{_NEXT:04d}_note.py").write_text(script)
+        return migrate.ensure_current(f"sqlite:///{path}")
 
-def _next_migration(then: str) -> str:
-    return _NEXT_MIGRATION.format(next=_NEXT, now=SCHEMA, then=then)
+    return run
 
 
 def _version(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
 
-def _an_old_database(path: Path, folder: Path) -> None:
-    with open_store(f"sqlite:///{path}") as store:
-        edit.add(Project.in_folder(store, str(folder)), "use type hints")
+def _require_whole(path: Path) -> None:
+    """The database has its point, and its triggers."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            connection.execute("DELETE FROM changes")
 
 
-@pytest.mark.parametrize("frozen", [True, False])
-def test_a_database_whose_first_write_was_cut_off_is_recovered(tmp_path: Path, folder: Path, frozen: bool) -> None:
-    """Half a transaction is undone by whoever looks first, also by who only reads, as a backup does."""
-    path = tmp_path / "playbook.db"
-    if frozen:
-        shutil.copy(_FROZEN / f"{SCHEMA - 1:04d}.db", path)
-    else:
-        _an_old_database(path, folder)
+def test_half_transaction_is_rolled_back(path: Path) -> None:
+    """Whoever opens the file first does so, even a backup, which only reads."""
     damage.cut_off_a_write(path)
 
-    if frozen:
-        schema, backup = maintenance.upgrade(f"sqlite:///{path}")
-        assert (_version(path), schema) == (SCHEMA, SCHEMA)
-    else:
-        backup = maintenance.take(f"sqlite:///{path}").path
+    backup = maintenance.take(f"sqlite:///{path}").path
 
-    assert backup is not None
     for file in (path, Path(backup)):
         with closing(sqlite3.connect(file)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchall()
 
 
-def test_an_older_database_is_upgraded_after_a_backup(
-    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    """The points are there afterwards, the version is told in the file, and the backup holds the old schema."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
-
-    backup = migrate.ensure_current(f"sqlite:///{path}")
+def test_older_database_is_upgraded_after_a_backup(path: Path, migration: Migrate) -> None:
+    backup = migration("pass")
 
     assert backup is not None
     assert Path(backup).parent == path.parent / "backups"
     assert Path(backup).name.endswith(f".schema-{SCHEMA:04d}.db")
     assert (_version(path), _version(Path(backup))) == (_NEXT, SCHEMA)
-    for file in (path, Path(backup)):
-        connection = sqlite3.connect(file)
-        assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
-        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-            connection.execute("DELETE FROM changes")
-        connection.close()
+    _require_whole(path)
+    _require_whole(Path(backup))
 
 
-def test_without_a_backup_nothing_is_migrated(tmp_path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
-    """What can't be gone back from is not begun; the message says what is in the way."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
-    (tmp_path / "backups").write_text("a file in its place")
+def test_no_backup_no_migration(path: Path, migration: Migrate) -> None:
+    (path.parent / "backups").write_text("a file in its place")
 
     with pytest.raises(DatabaseError, match=r"backups can't be made: File exists"):
-        migrate.ensure_current(f"sqlite:///{path}")
+        migration("pass")
 
     assert _version(path) == SCHEMA
 
 
-def test_of_the_backups_before_migrations_the_newest_three_stay(
-    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    """The oldest goes when another is taken."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    (tmp_path / "backups").mkdir()
-    older = [tmp_path / "backups" / f"playbook-2026010{day}T101500Z.schema-0001.db" for day in (1, 2, 3)]
-    for file in older:
-        shutil.copy(path, file)
-    request.getfixturevalue("next_version").write_text(_next_migration("pass"))
-
-    backup = migrate.ensure_current(f"sqlite:///{path}")
-
-    assert [found.path for found in list_backups(str(path))] == [backup, str(older[2]), str(older[1])]
-    assert not older[0].exists()
-
-
-def test_a_migration_that_fails_leaves_the_database_as_it_was(
-    tmp_path: Path, folder: Path, request: pytest.FixtureRequest
-) -> None:
-    """A migration is one transaction: its schema, its views and its triggers come together or not at all."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    request.getfixturevalue("next_version").write_text(_next_migration("raise ZeroDivisionError"))
-
+def test_failed_migration_changes_nothing(path: Path, migration: Migrate) -> None:
     with pytest.raises(ZeroDivisionError):
-        migrate.ensure_current(f"sqlite:///{path}")
+        migration("raise ZeroDivisionError")
 
-    connection = sqlite3.connect(path)
     assert _version(path) == SCHEMA
-    assert "note" not in [row[1] for row in connection.execute("PRAGMA table_info(key_points)")]
-    assert connection.execute("SELECT text FROM live_key_points").fetchall() == [("use type hints",)]
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        connection.execute("DELETE FROM changes")
-    connection.close()
+    _require_whole(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert "note" not in [row[1] for row in connection.execute("PRAGMA table_info(key_points)")]
 
 
-def test_a_database_newer_than_the_code_is_refused_and_untouched(tmp_path: Path, folder: Path) -> None:
-    """An older playbook-db must not write what it doesn't understand."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+def test_newer_database_is_refused_and_untouched(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
     before = path.read_bytes()
 
     with pytest.raises(SchemaError, match=rf"schema 0099.*knows {SCHEMA:04d}.*git pull"):
         open_store(f"sqlite:///{path}")
+    with pytest.raises(sqlite_open.UnusableError, match="bring playbook-db up to date"):
+        sqlite_open.connect(str(path), wait_s=1)
 
     assert path.read_bytes() == before
 
 
-def test_where_migrating_is_not_wanted_an_older_database_is_told(
-    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The message names both versions and the command that helps."""
-    path = tmp_path / "playbook.db"
-    _an_old_database(path, folder)
+def test_older_database_is_refused_without_upgrade(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
 
     with pytest.raises(SchemaError, match=rf"schema {SCHEMA:04d}.*needs {_NEXT:04d}.*playbook db upgrade"):
         migrate.require_current(f"sqlite:///{path}")
 
 
-def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
-    """Nothing is ever written into a file that we don't understand."""
+def test_other_file_is_refused_and_untouched(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
@@ -198,12 +148,10 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> 
     assert path.read_text() == "dear diary " * 1000
 
 
-def test_the_database_of_another_program_is_refused_and_untouched(tmp_path: Path) -> None:
-    """An SQLite file with tables of its own is somebody else's."""
+def test_other_programs_database_is_untouched(tmp_path: Path) -> None:
     path = tmp_path / "firefox.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE bookmarks (url)")
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
     before = path.read_bytes()
 
     with pytest.raises(DatabaseError, match="another program"):
@@ -214,8 +162,7 @@ def test_the_database_of_another_program_is_refused_and_untouched(tmp_path: Path
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path) -> None:
-    """The first makes it, the others wait; each then adds its point."""
+def test_processes_create_one_database_together(tmp_path: Path) -> None:
     path = tmp_path / "playbook.db"
     script = (
         "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
@@ -224,48 +171,28 @@ def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path
         f"    edit.add(Project.in_folder(store, {str(tmp_path)!r}), sys.argv[1])\n"
     )
 
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, f"lesson number {number}"], stderr=subprocess.PIPE)
-        for number in range(4)
-    ]
+    command = [sys.executable, "-c", script]
+    running = [subprocess.Popen([*command, f"lesson {number}"], stderr=subprocess.PIPE) for number in range(4)]
 
     assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 4
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*), count(DISTINCT name) FROM live_key_points").fetchone() == (4, 4)
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        count = "SELECT count(*), count(DISTINCT name) FROM live_key_points"
+        assert connection.execute(count).fetchone() == (4, 4)
 
 
-def test_each_schema_before_ours_has_a_frozen_database() -> None:
-    """What users have on their disks is what the upgrade is tried on."""
-    assert [path.stem for path in _frozen()] == [f"{number:04d}" for number in range(1, SCHEMA)]
+def test_each_older_schema_has_a_frozen_database() -> None:
+    assert [path.stem for path in sorted(_FROZEN.glob("*.db"))] == [f"{number:04d}" for number in range(1, SCHEMA)]
 
 
-def test_databases_that_older_versions_wrote_are_upgraded_whole(tmp_path: Path) -> None:
-    """Points, history, retired points and costs are what they were; each point has the rank of a new write."""
-    for frozen in _frozen():
-        _upgrade_and_compare(frozen, tmp_path / frozen.name)
-
-
-def _frozen() -> list[Path]:
-    """A database of each schema before ours, made by `write_sample_database` before the next migration came."""
-    return sorted(_FROZEN.glob("*.db"))
-
-
-def _upgrade_and_compare(frozen: Path, path: Path) -> None:
-    shutil.copy(frozen, path)
-    with closing(sqlite3.connect(path)) as connection, connection:  # a session before those that are there
-        earlier = "2026-11-20T01:05:52.123456+00:00"
-        table = "showings" if frozen.parent != _FROZEN else "injections"  # the name until schema 17
-        connection.execute(
-            f"INSERT INTO {table} (playbook_id, session_id, seq, source, revision, points, left_out, time)"
-            " VALUES (1, 'the first', 1, 'startup', 1, '[3,2,999]', 0, ?)",
-            (earlier,),
-        )
+@pytest.mark.parametrize("schema", range(1, SCHEMA))
+def test_each_older_database_keeps_its_points(tmp_path: Path, schema: int) -> None:
+    """Its history and costs stay the same, too."""
+    path = _frozen(tmp_path, schema)
     points = "SELECT playbook, name, section, text, helpful, harmful FROM live_key_points"
     columns = "playbook, revision, seq, kind, name, section, helpful, harmful, text, reason, actor"
     history = f"SELECT {columns} FROM history ORDER BY playbook, revision, seq"
     costs = "SELECT * FROM cost_by_day"
-    with closing(sqlite3.connect(frozen)) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         before = [connection.execute(query).fetchall() for query in (points, history, costs)]
 
     migrate.ensure_current(f"sqlite:///{path}")
@@ -277,17 +204,16 @@ def _upgrade_and_compare(frozen: Path, path: Path) -> None:
         assert maintenance.check(store) == []
 
 
-def test_the_comparison_with_frozen_databases_works(tmp_path: Path) -> None:
-    """On one of our own schema, which an upgrade leaves alone."""
-    _upgrade_and_compare(write_sample_database(tmp_path / "frozen.db"), tmp_path / "playbook.db")
+def _frozen(tmp_path: Path, schema: int) -> Path:
+    """A copy of the database that the code wrote when it had this schema."""
+    return Path(shutil.copy(_FROZEN / f"{schema:04d}.db", tmp_path / "playbook.db"))
 
 
-def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vain_are_counted_from_then_on(
+def test_upgrade_ranks_points_as_new_ones(
     tmp_path: Path,
 ) -> None:
-    """Votes and last changes are those of before; nothing rests because of what was shown before it was counted."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0005.db", path)
+    """Votes stay, and no point rests for what was shown before."""
+    path = _frozen(tmp_path, 5)
     ranked = (
         "SELECT k.helpful, k.harmful, max(c.revision), k.rank FROM key_points AS k JOIN changes AS c"
         " ON c.playbook_id = k.playbook_id AND c.point_id = k.id GROUP BY k.playbook_id, k.id"
@@ -308,44 +234,9 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
     assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
 
 
-def test_ranks_count_all_votes_and_points_that_rested_in_vain_wake(tmp_path: Path) -> None:
-    """Schema 10 ranked by another bound, and let points rest that sessions had been shown 100 times in vain. A point
-    whose last three votes were harmful still rests, if none of them was weak then or is undone. All of them rank."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0010.db", path)
-    live = "SELECT id, helpful FROM key_points WHERE playbook_id = 1 AND retired_in IS NULL ORDER BY id LIMIT 5"
-    weak = '[{"weak": true}]'
-    three: list[str | None] = [None] * 3
-    cast = {"in vain": [], "harmful": three, "weak": [None, weak, None], "helped": three, "undone": three}
-    with closing(sqlite3.connect(path)) as connection, connection:
-        points = dict(zip(cast, connection.execute(live).fetchall(), strict=True))
-        (last,) = connection.execute("SELECT max(number) FROM revisions WHERE playbook_id = 1").fetchone()
-        connection.execute("DROP TRIGGER votes_in_last_revision")  # the upgrade makes all triggers again
-        vote = "INSERT INTO votes (playbook_id, revision, seq, point_id, tag, evidence) VALUES (1, ?, ?, ?, ?, ?)"
-        for place, (name, votes) in enumerate(cast.items()):
-            point, _ = points[name]
-            revision = last - 1 if name == "undone" else last  # whose last revision undid the one before
-            connection.execute("UPDATE key_points SET resting = 1, harmful = ? WHERE id = ?", (len(votes), point))
-            for seq, evidence in enumerate(votes, 100 + 10 * place):
-                connection.execute(vote, (revision, seq, point, "harmful", evidence))
-        connection.execute(vote, (last, 200, points["helped"][0], "helpful", None))
-
-    migrate.ensure_current(f"sqlite:///{path}")
-
-    with closing(sqlite3.connect(path)) as connection:
-        changed_in = "SELECT max(revision) FROM changes WHERE playbook_id = 1 AND point_id = :id"
-        after = f"SELECT resting, rank, ({changed_in}) FROM key_points WHERE playbook_id = 1 AND id = :id"
-        found = {name: connection.execute(after, {"id": point}).fetchone() for name, (point, _) in points.items()}
-    assert [name for name, (resting, *_) in found.items() if resting] == ["harmful"]
-    for name, harmful in (("in vain", 0), ("harmful", 3), ("weak", 3)):
-        _, rank, revision = found[name]
-        assert rank == pytest.approx(prompt_text.rank(points[name][1], harmful, revision))
-
-
-def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
-    """When they came, were last reworded or last voted helpful; a harmful vote confirms nothing."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0005.db", path)
+def test_upgrade_dates_the_confirmation_of_points(tmp_path: Path) -> None:
+    """The last text or helpful vote confirms a point."""
+    path = _frozen(tmp_path, 5)
 
     migrate.ensure_current(f"sqlite:///{path}")
 
@@ -370,35 +261,8 @@ def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(
     assert confirmed["mis-002"] == created["mis-002"]
 
 
-def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path) -> None:
-    """Schema 8 kept such counts in a table of its own; the sum goes on being that of the single rows."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0008.db", path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "UPDATE showings SET sessions = 5, used_at = 4, by_prompt = 2 WHERE (playbook_id, point_id) = (1, 1)"
-        )
-        connection.execute("INSERT INTO showings VALUES (1, 3, 4, '2024', 4, 0, 4, 0)")
-        for point, event, sessions in (
-            (1, "SessionStart", 1),
-            (1, "UserPromptSubmit", 2),
-            (3, "PostToolUseFailure", 4),
-        ):
-            counts = (1, point, event, sessions, 0, 0, 0, "2024", "2024")
-            connection.execute("INSERT INTO folded_showings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", counts)
-
-    migrate.ensure_current(f"sqlite:///{path}")
-
-    with closing(sqlite3.connect(path)) as connection:
-        counted = connection.execute("SELECT * FROM showing_counts WHERE playbook_id = 1").fetchall()
-    assert [(*row[:3], *row[4:]) for row in counted] == [(1, 1, 2, 1, 0, 0, 0), (1, 2, 2, 0, 0, 0, 0)]
-    assert maintenance.check_database(f"sqlite:///{path}").problems == ()
-
-
-def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> None:
-    """And keep waiting; quotes with earlier names are read as the new ones."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0012.db", path)
+def test_upgrade_renames_trust_of_proposals(tmp_path: Path) -> None:
+    path = _frozen(tmp_path, 12)
     said = '[{"quote": "q", "place": "p", "trust": "files"}]'
     with closing(sqlite3.connect(path)) as connection, connection:
         ((playbook,),) = connection.execute("SELECT min(id) FROM playbooks")
@@ -417,10 +281,8 @@ def test_proposals_that_wait_get_the_new_classes_of_trust(tmp_path: Path) -> Non
     assert {each.evidence[0].trust for each in waiting} == {"seen"}
 
 
-def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) -> None:
-    """On both kinds of table: the rows of sessions, those for a team, and the counts of points."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0016.db", path)
+def test_upgrade_renames_tables_of_showings(tmp_path: Path) -> None:
+    path = _frozen(tmp_path, 16)
     renamed = {"injections": "showings", "unsent_injections": "unsent_showings", "showings": "showing_counts"}
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
@@ -445,10 +307,9 @@ def test_tables_of_showings_get_their_names_and_keep_their_rows(tmp_path: Path) 
         assert connection.execute(counts).fetchone() == (3, "2028")
 
 
-def test_older_retirements_get_the_cause_that_the_history_tells(tmp_path: Path) -> None:
-    """By who or what wrote them: a person's, a merge and an undo are told. A reason of one's own tells nothing."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0016.db", path)
+def test_upgrade_finds_causes_of_retirements(tmp_path: Path) -> None:
+    """A reason in a person's own words tells no cause."""
+    path = _frozen(tmp_path, 16)
     rows = (
         ("prune", "pruned 1 point", "pruned: 4 harmful, 1 helpful", "harmful"),
         ("edit", "retired mis-003", "pruned: 4 harmful, 1 helpful", "user"),
@@ -480,19 +341,3 @@ def test_older_retirements_get_the_cause_that_the_history_tells(tmp_path: Path) 
         assert connection.execute(retired, (last,)).fetchall() == [
             ("mis-001", "merged"), ("mis-002", "merged"), ("oth-002", "user"),
         ]  # fmt: skip
-
-
-def test_what_compared_sessions_leaves_an_older_database(tmp_path: Path) -> None:
-    """The results of sessions, their views, and records of points that a session wasn't shown on purpose."""
-    path = tmp_path / "playbook.db"
-    shutil.copy(_FROZEN / "0013.db", path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        for point, held_back in ((1, 0), (2, 1)):
-            connection.execute("INSERT INTO trials VALUES (1, 's-1', ?, ?, 0, 3, 0, '2026')", (point, held_back))
-
-    migrate.ensure_current(f"sqlite:///{path}")
-
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT point_id, ignored FROM trials").fetchall() == [(1, 3)]
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    assert not names & {"session_outcomes", "session_comparison", "session_impact", "point_trials"}

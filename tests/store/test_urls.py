@@ -14,8 +14,8 @@ from playbook_db.store import urls
         ("postgresql://ben:w0rd@@host", "postgresql://host"),
     ],
 )
-def test_an_at_sign_in_a_password_is_refused(url: str, place: str) -> None:
-    """SQLAlchemy takes the rest of such a password for a part of the host, which messages name."""
+def test_at_sign_in_a_password_is_refused(url: str, place: str) -> None:
+    """SQLAlchemy would take the rest of the password for the host, and messages would show it."""
     with pytest.raises(SettingError, match="write @ as %40") as caught:
         urls.described(url)
 
@@ -23,6 +23,5 @@ def test_an_at_sign_in_a_password_is_refused(url: str, place: str) -> None:
     assert "w0rd" not in str(caught.value)
 
 
-def test_an_escaped_password_is_read() -> None:
-    """The message says to write it so."""
+def test_escaped_password_is_read() -> None:
     assert urls.without_password("postgresql://ben:p%40ss@host/db") == ("postgresql://ben@host/db", "p@ss")

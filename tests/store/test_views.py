@@ -31,7 +31,7 @@ def raw(project: Project) -> Iterator[Any]:
 
 
 def show(raw: Any, session: str, seq: int, points: str, time: str = TIME) -> None:
-    """Keep that *session* was shown *points*."""
+    """Record that *session* was shown *points*."""
     raw.execute(
         "INSERT INTO showings VALUES (1, ?, ?, 'startup', 3, ?, 0, ?, 'SessionStart', NULL)",
         (session, seq, points, time),
@@ -39,7 +39,7 @@ def show(raw: Any, session: str, seq: int, points: str, time: str = TIME) -> Non
 
 
 def cite(raw: Any, session: str, point: int) -> None:
-    """Keep that *session* cited *point*."""
+    """Record that *session* cited *point*."""
     raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, point, TIME))
 
 
@@ -48,16 +48,15 @@ def use(raw: Any, name: str) -> Any:
     return raw.execute("SELECT * FROM point_use WHERE name = ?", (name,)).fetchone()
 
 
-def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: Any) -> None:
-    """Nothing out of nothing is unknown, not 0."""
+def test_unused_point_has_no_rates(raw: Any) -> None:
     row = use(raw, "pat-001")
 
     assert (row["sessions_shown"], row["sessions_cited"], row["helpful"], row["harmful"]) == (0, 0, 0, 0)
     assert [row[c] for c in ("cited_rate", "helpful_rate", "last_shown_at", "last_cited_at")] == [None] * 4
 
 
-def test_session_that_was_shown_a_point_twice_counts_once(raw: Any) -> None:
-    """A compaction shows the points anew; who was shown a point is a session."""
+def test_session_counts_once_for_a_point(raw: Any) -> None:
+    """A compaction shows points again."""
     show(raw, "a", 1, "[1, 2]")
     show(raw, "a", 2, "[1]", later := TIME.replace("01:05", "02:05"))
     show(raw, "b", 1, "[1]")
@@ -68,8 +67,7 @@ def test_session_that_was_shown_a_point_twice_counts_once(raw: Any) -> None:
     assert [use(raw, name)["last_shown_at"] for name in ("pat-001", "pat-002", "pat-003")] == [later, TIME, None]
 
 
-def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw: Any) -> None:
-    """It is counted as a citation; the rate is a part of those who were shown it, and never over 1."""
+def test_cited_rate_is_of_sessions_that_were_shown_it(raw: Any) -> None:
     show(raw, "a", 1, "[1]")
     show(raw, "b", 1, "[2]")
     for session in ("a", "b", "c"):
@@ -80,8 +78,7 @@ def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw:
     assert (row["sessions_shown"], row["sessions_cited"], row["cited_rate"]) == (1, 3, 1.0)
 
 
-def test_vote_on_no_point_is_nobodys_use(project: Project, raw: Any) -> None:
-    """Rates are of the votes that met the point; neutral ones count nowhere."""
+def test_neutral_votes_leave_the_helpful_rate(project: Project, raw: Any) -> None:
     for tag in ("helpful", "helpful", "helpful", "harmful", "neutral"):
         edit.vote(project, "pat-003", tag)
 
@@ -92,15 +89,8 @@ def test_vote_on_no_point_is_nobodys_use(project: Project, raw: Any) -> None:
     assert votes == [("pat-003", 3, 1, 1)]
 
 
-def test_retired_point_is_in_no_use(project: Project, raw: Any) -> None:
-    """What has left takes no room any more."""
-    edit.retire(project, "pat-002")
-
-    assert [name for (name,) in raw.execute("SELECT name FROM point_use ORDER BY name")] == ["pat-001", "pat-003"]
-
-
-def test_rewording_tells_what_was_there_before_through_a_retirement(project: Project, raw: Any) -> None:
-    """Votes, retirements and returns between two wordings are none themselves."""
+def test_rewordings_have_the_text_before(project: Project, raw: Any) -> None:
+    """Votes and retirements between two wordings don't matter."""
     edit.edit(project, "pat-001", text="uno")
     edit.vote(project, "pat-001", "helpful")
     edit.retire(project, "pat-001")
@@ -112,8 +102,7 @@ def test_rewording_tells_what_was_there_before_through_a_retirement(project: Pro
     assert [tuple(row) for row in rows] == [("one", "uno"), ("uno", "une")]
 
 
-def test_a_state_lasts_until_the_next_change_of_its_point(project: Project, raw: Any) -> None:
-    """At each revision's time, the rows that hold are the playbook as it was then."""
+def test_point_states_give_each_past_playbook(project: Project, raw: Any) -> None:
     edit.edit(project, "pat-001", text="one and more")
     edit.vote(project, "pat-001", "helpful")
     edit.retire(project, "pat-002")
@@ -131,8 +120,8 @@ def test_a_state_lasts_until_the_next_change_of_its_point(project: Project, raw:
     assert past.revision == number
 
 
-def test_a_retirement_has_one_of_the_fixed_causes(project: Project, raw: Any) -> None:
-    """Whoever retired it, whatever was given as the reason. Nothing else has a cause, and nobody changes it."""
+def test_each_retirement_has_a_cause(project: Project, raw: Any) -> None:
+    """Nobody can change it, and no other change has one."""
     for number in range(4, 8):
         edit.add(project, f"advice number {number}", section="pat")
     edit.retire(project, "pat-001", reason="stale")
@@ -156,34 +145,16 @@ def test_a_retirement_has_one_of_the_fixed_causes(project: Project, raw: Any) ->
     assert raw.execute("SELECT count(*) FROM changes WHERE kind <> 'retire' AND cause IS NOT NULL").fetchone()[0] == 0
 
 
-def test_views_are_of_what_other_readers_of_the_file_understand() -> None:
-    """DuckDB parses each view itself, and then can't list any table if it doesn't know one statement."""
+def test_duckdb_can_parse_each_view() -> None:
+    """If it can't parse one view, it lists no table."""
     folder = Path(store.__file__).parent
     made = (folder / "views.sql").read_text() + (folder / "search.sql").read_text().partition("CREATE VIEW")[2]
 
     assert not re.search(r" GLOB |RECURSIVE|\) (=|<) \((\s|SELECT)|\bcount\(\*\) FROM citations", made)
 
 
-def test_who_made_a_revision_is_told_with_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the history, in the votes, and where something was reworded."""
-    monkeypatch.setenv("PLAYBOOK_ACTOR", "ann@laptop")
-    edit.add(project, "one", section="pat")
-    monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
-    edit.vote(project, "pat-001", "helpful")
-    edit.edit(project, "pat-001", text="uno")
-
-    with raw_connection(project.store) as raw:
-        assert raw.execute("SELECT actor FROM history ORDER BY revision").fetchall() == [
-            ("ann@laptop",),
-            ("ben@desk",),
-            ("ben@desk",),
-        ]
-        assert raw.execute("SELECT actor FROM vote_log").fetchall() == [("ben@desk",)]
-        assert raw.execute("SELECT actor FROM rewordings").fetchall() == [("ben@desk",)]
-
-
-def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> None:
-    """It stays in the log, with the undo that took it back; an undo that is itself undone took nothing back."""
+def test_undone_vote_counts_nowhere(project: Project, raw: Any) -> None:
+    """Undoing the undo counts it again."""
 
     def counted() -> tuple[object, ...]:
         votes = raw.execute("SELECT helpful, harmful FROM votes_by_point WHERE name = 'pat-001'").fetchone()
@@ -201,8 +172,7 @@ def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> 
     assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
 
 
-def test_each_row_knows_the_undo_whose_range_it_is_in(project: Project, raw: Any) -> None:
-    """Of several ranges; votes on no point have theirs, too."""
+def test_each_row_has_its_undo(project: Project, raw: Any) -> None:
     for _ in range(5):
         with project.store.write(project.key) as book:
             votes = [Vote("pat-001", "helpful"), Vote("pat-404", "harmful")]
@@ -224,34 +194,8 @@ def test_each_row_knows_the_undo_whose_range_it_is_in(project: Project, raw: Any
     assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
 
 
-def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: Any) -> None:
-    """Undos of undos too; what holds now is one range after the other."""
-    edit.vote(project, "pat-001", "helpful")
-    for revisions in (RevisionRange(2, 3), RevisionRange(5, 5), RevisionRange(6, 6)):
-        undo.undo(project, revisions)
-
-    rows = raw.execute("SELECT revision, undoes_from, undoes_to, undone_in FROM undos ORDER BY revision")
-
-    assert [tuple(row) for row in rows] == [(5, 2, 3, None), (6, 5, 5, 7), (7, 6, 6, None)]
-    assert [tuple(row) for row in raw.execute("SELECT first, last, undo FROM undone_ranges ORDER BY first")] == [
-        (2, 3, 5),
-        (6, 6, 7),
-    ]
-
-
-def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project, raw: Any) -> None:
-    """A row for each point that went into another."""
-    merged = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "one and two"}
-    edit.apply_batch(project, [merged], origin="a test")
-    undo.undo(project)
-
-    rows = raw.execute("SELECT name, successor, revision, undone_in FROM lineage ORDER BY name")
-
-    assert [tuple(row) for row in rows] == [("pat-001", "pat-004", 4, 5), ("pat-002", "pat-004", 4, 5)]
-
-
-def test_line_of_a_point_has_what_went_into_it_by_then_and_stayed(project: Project, raw: Any) -> None:
-    """Not what a point took over before that was taken back, nor what it took over after it had gone on itself."""
+def test_lineage_of_a_point_ends_with_its_own_merge(project: Project, raw: Any) -> None:
+    """It leaves out merges that were undone."""
     if DISTRIBUTED and isinstance(raw, PlainConnection):
         pytest.skip("Citus asks no recursive query of views")
 

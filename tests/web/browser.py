@@ -26,7 +26,7 @@ AXE = "4.14.1"
 WIDTHS = (380, 800, 1400)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAGES = (
-    "points", "points?state=retired", "points/pat-002", "forget/pat-002", "history", "history/50", "history/at/20",
+    "", "points", "points?state=retired", "points/pat-002", "forget/pat-002", "history", "history/50", "history/at/20",
     "history/diff?from=10&to=50", "review", "review?proposal=p2&edit=1", "sessions", "numbers", "projects",
 )  # fmt: skip
 _APT = ("chromium", "chromium-driver")
@@ -187,10 +187,10 @@ def main(folder: Path, pages: Sequence[str] = PAGES) -> None:
             fill(opened)
         with serving(project, home) as address, browser() as driver:
             driver.get(address)
-            root = driver.current_url.split("/points")[0]
+            root = driver.current_url.partition("?")[0].rstrip("/")
             for page in pages:
                 driver.get(f"{root}/{page}")
-                name = re.sub("[^a-z0-9]+", "-", page)
+                name = re.sub("[^a-z0-9]+", "-", page) or "home"
                 for scheme in SCHEMES:
                     for width in WIDTHS:
                         take_picture(driver, folder / f"{name}-{width}-{scheme}.png", width, scheme)

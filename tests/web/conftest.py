@@ -1,19 +1,22 @@
-"""The pages, served by a process of its own as a user starts it, and a browser's part of a conversation with it."""
+"""`playbook web` in its own process, and a client that talks to it as a browser does."""
 
 import http.client
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from playbook_db.services.opening import open_project
-from playbook_db.services.project import Project
+from playbook_db.services.playbook import edit
+from playbook_db.services.project import Project, read_playbook
 from tests import warm
+from tests.builders import last_revision
 from tests.databases import put_empty_database
 
 PATIENCE_S = 300.0
@@ -22,7 +25,7 @@ _ADDRESS = re.compile(r' (?:href|src|action)="(/[^"]*)"')
 
 @dataclass(slots=True)
 class Answer:
-    """What came back."""
+    """The answer to a request."""
 
     status: int
     headers: dict[str, str]
@@ -31,9 +34,9 @@ class Answer:
 
 @dataclass(slots=True)
 class Visitor:
-    """Somebody who asks the server at `address`; `cookies` are those that it was given.
+    """A client of the server at `address`, with the `cookies` that it got.
 
-    Paths are those below the root of all pages, in answers too: each address that a page gives must be below it.
+    Paths are below the root of all pages, in answers, too: each address in a page must be below it.
     """
 
     address: str
@@ -55,7 +58,7 @@ class Visitor:
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
     ) -> Answer:
-        """Ask for a path below the root, as a browser would; *headers* in place of the usual ones, None for none."""
+        """Ask for a path below the root; *headers* replace the usual ones, and None removes one."""
         answer = self.ask_outside(method, f"{self.root}{path}", body, headers)
         given = [*_ADDRESS.findall(answer.body), *filter(None, [answer.headers.get("location")])]
         assert [each for each in given if not each.startswith((f"{self.root}/", f"{self.origin}{self.root}/"))] == []
@@ -104,8 +107,7 @@ class Visitor:
 
 @contextmanager
 def served(folder: Path, home: Path | None = None, *, lock_wait_s: float | None = None) -> Iterator[str]:
-    """The address that `playbook web` prints for the project in *folder*; where a *home* is given it lives there, with
-    no variable of this machine's about playbooks; it waits *lock_wait_s* seconds for a lock where that is given."""
+    """The address that `playbook web` prints for the project in *folder*, for the user whose home is *home*."""
     left_out = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
     env = dict(os.environ)
     if home is not None:
@@ -114,33 +116,95 @@ def served(folder: Path, home: Path | None = None, *, lock_wait_s: float | None 
         yield out.readline().strip()
 
 
+@contextmanager
+def visiting(folder: Path, home: Path | None = None, *, lock_wait_s: float | None = None) -> Iterator[Visitor]:
+    """A visitor with the cookie of the pages of *folder*."""
+    with served(folder, home, lock_wait_s=lock_wait_s) as address:
+        visitor = Visitor(address)
+        assert visitor.open().status == 303
+        yield visitor
+
+
 @dataclass(frozen=True, slots=True)
-class SharedPages:
-    """The pages of a project that all tests of a module look at: its folder, its database, and who opened them."""
+class Pages:
+    """The pages of a project, its folder and its database; tests of a module share them."""
 
     folder: Path
     url: str
     visitor: Visitor
 
     @contextmanager
-    def opened(self) -> Iterator[Project]:
-        """The project, as another program has it meanwhile."""
+    def opened(self, *, is_users: bool = False) -> Iterator[Project]:
+        """The project, or the personal playbook, as another program opens it."""
         with open_project(self.url, str(self.folder), notify=print) as project:
-            yield project
+            yield Project.of_user(project.store) if is_users else project
+
+    def add(self, text: str, section: str = "oth") -> str:
+        """The name of a new point."""
+        with self.opened() as project:
+            return edit.add(project, text, section=section).changes[0].point.name
+
+    def texts(self, *, is_users: bool = False) -> dict[str, str]:
+        """The texts of the live points by their names."""
+        with self.opened(is_users=is_users) as project:
+            return {point.name: point.text for point in read_playbook(project).points}
+
+    def revision(self) -> int:
+        """The last revision of the project."""
+        with self.opened() as project:
+            return last_revision(project)
+
+    def see(self, path: str, **query: object) -> Answer:
+        """Get a page."""
+        return self.visitor.see(path, **query)
+
+    def send(self, path: str, **form: object) -> Answer:
+        """Send a form; the page that follows, or the refusal."""
+        answer = self.visitor.send(path, **form)
+        return self.see(answer.headers["location"]) if answer.status == 303 else answer
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedPages]:
-    """The pages of an empty project, served once for a whole module."""
-    base = tmp_path_factory.mktemp("shared")
-    home, folder = base / "home", base / "project"
+@contextmanager
+def pages_in(place: Path, fill: Callable[[Project], object] | None = None) -> Iterator[Pages]:
+    """The pages of a new project in *place*, filled by *fill*."""
+    home, folder = place / "home", place / "project"
     (folder / ".claude").mkdir(parents=True)
     path = home / ".claude" / "playbook" / "playbook.db"
     put_empty_database(path)
-    with served(folder, home) as address:
-        visitor = Visitor(address)
-        assert visitor.open().status == 303
-        yield SharedPages(folder, f"sqlite:///{path}", visitor)
+    if fill is not None:
+        with open_project(f"sqlite:///{path}", str(folder), notify=print) as project:
+            fill(project)
+    with visiting(folder, home) as visitor:
+        yield Pages(folder, f"sqlite:///{path}", visitor)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    """The pages of an empty project, served once for a whole module."""
+    with pages_in(tmp_path_factory.mktemp("pages")) as opened:
+        yield opened
+
+
+def words_of(answer: Answer) -> str:
+    """The words of a page below its head."""
+    return " ".join(unescape(re.sub("<[^>]*>", "", answer.body.partition("<main")[2])).split())
+
+
+def said(answer: Answer) -> str:
+    """What the page reports about the last change."""
+    return " ".join(
+        unescape(re.sub("<[^>]*>", "", part)) for part in re.findall(r'class="said"[^>]*>(.*?)</p>', answer.body)
+    )
+
+
+def alert(answer: Answer) -> str:
+    """Why the page refused a change."""
+    return unescape(" ".join(re.findall(r'role="alert">(.*?)</p>', answer.body, re.DOTALL)))
+
+
+def listed(answer: Answer) -> list[str]:
+    """The names in the list of points, in order."""
+    return re.findall(r'<li><a class="name" href="[^"]*">([^<]+)</a>', answer.body)
 
 
 @pytest.fixture
@@ -152,14 +216,14 @@ def address(home: Path, folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def visitor(address: str) -> Visitor:
-    """Who opened the address."""
+    """A visitor who opened the address."""
     visitor = Visitor(address)
     assert visitor.open().status == 303
     return visitor
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of this folder start a process each, and speak to it on loopback."""
+    """All tests of this folder talk to a process on loopback."""
     here = f"{Path(__file__).parent}/"
     for item in items:
         if str(item.path).startswith(here):
@@ -169,4 +233,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """In place of the one for all tests, which allows no socket at all: the marker `allow_hosts` does it here."""
+    """Replaces the fixture that forbids all sockets; here, the mark `allow_hosts` limits them."""

@@ -154,6 +154,6 @@ def seeing(
         opened = browser.browser(javascript=javascript)
         with browser.serving(folder, home) as address, opened as driver:
             driver.get(address)
-            yield Seen(driver, driver.current_url.split("/points")[0], folder, url)
+            yield Seen(driver, driver.current_url.partition("?")[0].rstrip("/"), folder, url)
     except browser.BrowserMissingError as missing:
         pytest.skip(str(missing))

@@ -22,7 +22,7 @@ from playbook_db.web import application
 from tests.web.asking import page_of
 from tests.web.conftest import Visitor, served
 
-PAGES = ("points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
+PAGES = ("", "points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
 TEXT = "Run the tests with make."
 
 
@@ -91,16 +91,15 @@ def _give_version(path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {version}")
 
 
-def test_a_database_that_is_too_new_is_told(site: Site) -> None:
-    """With the command's own sentence; the page that saves something says it, too."""
+def test_too_new_database_is_reported(site: Site) -> None:
+    """Saving fails with the same sentence."""
     _give_version(site.path, 9999)
 
     site.says(409, "9999")
     assert site.visitor.send("/points/oth-001", do="helpful").status == 409
 
 
-def test_a_damaged_database_is_told(site: Site) -> None:
-    """With the way to repair it, which nothing of ours holds up."""
+def test_damaged_database_names_the_repair(site: Site) -> None:
     with site.path.open("r+b") as file:
         file.seek(0)
         file.write(b"\x55" * site.path.stat().st_size)
@@ -108,8 +107,8 @@ def test_a_damaged_database_is_told(site: Site) -> None:
     site.says(409, "damaged", "playbook db repair")
 
 
-def test_a_database_that_is_gone_is_told(site: Site) -> None:
-    """Where there are backups of it none is begun anew."""
+def test_missing_database_is_not_created_again(site: Site) -> None:
+    """If backups exist, the pages refuse instead of creating an empty database."""
     backup = maintenance.take(site.url).path
     site.path.unlink()
     for beside in site.path.parent.glob("playbook.db-*"):
@@ -120,8 +119,8 @@ def test_a_database_that_is_gone_is_told(site: Site) -> None:
     Path(backup).unlink()
 
 
-def test_a_busy_database_can_be_read_and_says_so_where_it_can_not(site: Site) -> None:
-    """Somebody writes for a while: pages are there all the same, and what is saved waits for the lock."""
+def test_busy_database_can_be_read(site: Site) -> None:
+    """Saving waits for the lock, then reports it."""
     with closing(sqlite3.connect(site.path, isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         site.is_well()
@@ -139,8 +138,7 @@ def test_a_busy_database_can_be_read_and_says_so_where_it_can_not(site: Site) ->
         assert (answer.status, "stayed locked" in answer.body) == (409, True)
 
 
-def test_another_database_in_its_place_is_shown(site: Site, tmp_path: Path) -> None:
-    """One that was moved there, and a backup that was restored, while the pages are open."""
+def test_restored_database_is_shown(site: Site, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with open_store(f"sqlite:///{other}") as store:
         edit.add(Project.in_folder(store, str(site.folder)), "Of another database.")
@@ -160,10 +158,9 @@ def test_another_database_in_its_place_is_shown(site: Site, tmp_path: Path) -> N
         each.unlink()
 
 
-def test_a_bug_is_told_by_a_page_and_in_the_terminal(
+def test_bug_is_shown_on_page_and_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other pages go on."""
     told = []
 
     def breaks(_: object) -> None:
@@ -180,8 +177,8 @@ def test_a_bug_is_told_by_a_page_and_in_the_terminal(
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
-def test_pages_are_made_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that erases reads the file's own bytes afterwards: no other page may have the file open then."""
+def test_pages_are_built_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that erases reads the file's bytes afterwards, so no other page may have it open."""
     at_work, most = [0], [0]
 
     def slow(_: object) -> HTMLResponse:

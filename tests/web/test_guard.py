@@ -1,4 +1,4 @@
-"""Who gets to see the pages, and who doesn't: what comes from outside is refused or served, and nothing breaks."""
+"""Which requests the server answers, and which it refuses."""
 
 import asyncio
 import contextlib
@@ -8,42 +8,36 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
 from starlette.types import Message, Receive
 
-from playbook_db.services.playbook import edit
-from playbook_db.web import guard
+from playbook_db.claude_code.setup import guards
+from playbook_db.services.opening import open_project
+from playbook_db.services.playbook import edit, review
+from playbook_db.services.project import read_playbook
+from playbook_db.web import access
 from playbook_db.web.application import _PAGES
-from tests.web.conftest import PATIENCE_S, SharedPages, Visitor
+from tests.web.conftest import PATIENCE_S, Pages, Visitor, alert, visiting
 
 HIDDEN = "nobody else may read this"
 ODD = (
-    "",
-    "0",
-    "-1",
-    "9" * 30,
-    "%00",
-    "%ff",
-    "%2e%2e%2fetc",
-    "'; DROP TABLE key_points; --",
-    "%C3%28",
-    "\u202e",
+    "", "0", "-1", "9" * 30, "%00", "%ff", "%2e%2e%2fetc", "'; DROP TABLE key_points; --", "%C3%28", "\u202e",
     "x" * 5000,
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def with_secret(shared: SharedPages) -> Visitor:
-    """Who opened the address, of a playbook that holds something."""
-    with shared.opened() as project:
-        edit.add(project, HIDDEN)
-    return shared.visitor
+def with_secret(pages: Pages) -> Visitor:
+    """A visitor with the cookie, and a point that nobody else may read."""
+    pages.add(HIDDEN)
+    return pages.visitor
 
 
-def test_the_printed_address_opens_the_pages_once(address: str) -> None:
-    """The token is exchanged for a cookie that no script reads and no other site sends, and leaves the address."""
+def test_printed_address_works_once(address: str) -> None:
+    """The token becomes a cookie that no script and no other site can read."""
     visitor = Visitor(address)
     opened = visitor.open()
 
@@ -61,8 +55,8 @@ def test_the_printed_address_opens_the_pages_once(address: str) -> None:
         assert Visitor(address).ask_outside("GET", f"/?token={wrong}").status == 404
 
 
-def test_the_token_opens_the_pages_without_their_path_once(address: str) -> None:
-    """So a browser is started, as all users see in the list of processes; it tells the path once."""
+def test_token_works_once_without_the_path(address: str) -> None:
+    """A browser starts with this address, because all users see it in the list of processes."""
     visitor = Visitor(address)
     entrance = f"/?{urlsplit(address).query}"
     opened, again = (visitor.ask_outside("GET", entrance) for _ in range(2))
@@ -72,8 +66,8 @@ def test_the_token_opens_the_pages_without_their_path_once(address: str) -> None
     assert visitor.root not in f"{again.headers}{again.body}"
 
 
-def test_outside_of_their_path_nothing_is_there(with_secret: Visitor) -> None:
-    """Nor is the path told, to whoever has the cookie neither: another server of this machine could then have it."""
+def test_nothing_exists_outside_the_secret_path(with_secret: Visitor) -> None:
+    """Even a visitor with the cookie doesn't learn the path."""
     root = with_secret.root
     paths = ["/", "/points", "/static/style.css", "/s", "/s/", root, root[:-1], f"{root[:-1]}/points", f"{root}0/"]
     paths += [f"/%73{root[2:]}/points", f"/{root}/points", f"/x/..{root}/points", f"{root.upper()}/points", "/nothing"]
@@ -86,9 +80,9 @@ def test_outside_of_their_path_nothing_is_there(with_secret: Visitor) -> None:
             assert root[3:] not in f"{answer.headers}{answer.body}"
 
 
-@pytest.mark.parametrize("path", ["/", "/points", "/points/oth-001", "/static/style.css", "/nothing", "//", "/%2e%2e/"])
-def test_without_the_cookie_nothing_is_answered(with_secret: Visitor, path: str) -> None:
-    """Not even whether a page is there."""
+@pytest.mark.parametrize("path", ["/", "/points/oth-001", "/static/style.css", "/nothing"])
+def test_no_cookie_no_page(with_secret: Visitor, path: str) -> None:
+    """Strangers don't learn whether a page exists."""
     stranger = Visitor(with_secret.address)
     name = next(iter(with_secret.cookies))
 
@@ -100,8 +94,7 @@ def test_without_the_cookie_nothing_is_answered(with_secret: Visitor, path: str)
         assert "playbook web" in answer.body
 
 
-def test_a_port_forwarded_with_another_number_is_explained(with_secret: Visitor) -> None:
-    """The browser then names the other port."""
+def test_forwarded_port_is_explained(with_secret: Visitor) -> None:
     port = with_secret.host.partition(":")[2]
 
     assert f"ssh -L {port}:127.0.0.1:{port}" in with_secret.ask("GET", "/", headers={"Host": "localhost:9"}).body
@@ -110,13 +103,12 @@ def test_a_port_forwarded_with_another_number_is_explained(with_secret: Visitor)
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.:{port}", "[::1]:{port}",
-        "0.0.0.0:{port}", "localhost.evil.example:{port}", "127.0.0.1:{port}@evil.example",
-        "evil.example#127.0.0.1:{port}", "", None,
+        "evil.example:{port}", "127.0.0.1:1", "127.0.0.1.:{port}", "0.0.0.0:{port}", "localhost.evil.example:{port}",
+        "127.0.0.1:{port}@evil.example", "", None,
     ],
 )  # fmt: skip
-def test_a_name_that_leads_here_is_no_name_of_ours(with_secret: Visitor, host: str | None) -> None:
-    """As one that was bound to this machine's address anew, to read what a page of that name may read."""
+def test_foreign_host_names_are_refused(with_secret: Visitor, host: str | None) -> None:
+    """A name that was rebound to this machine must not read the pages."""
     port = with_secret.host.partition(":")[2]
     for path in ("/points", "/static/style.css", "/nothing", "/?token=x"):
         answer = with_secret.ask("GET", path, headers={"Host": host and host.format(port=port)})
@@ -129,19 +121,15 @@ def test_a_name_that_leads_here_is_no_name_of_ours(with_secret: Visitor, host: s
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
-        {"Origin": "null", "Sec-Fetch-Site": "same-site"},
-        {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-origin"},
         {"Origin": None},
-        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-origin"},
         {"Origin": "https://{host}"},
-        {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "none"},
     ],
     ids=str,
 )
-def test_what_changes_something_comes_from_a_page_of_ours(with_secret: Visitor, headers: dict[str, str | None]) -> None:
-    """As no form of another site's does, whatever it is sent as; else nothing is changed."""
+def test_forms_of_other_sites_are_refused(with_secret: Visitor, headers: dict[str, str | None]) -> None:
     given = {name: value and value.format(host=with_secret.host) for name, value in headers.items()}
     before = with_secret.see("/points").body
     for kind in ("application/x-www-form-urlencoded", "text/plain", "application/json"):
@@ -151,8 +139,8 @@ def test_what_changes_something_comes_from_a_page_of_ours(with_secret: Visitor, 
     assert with_secret.see("/points").body == before
 
 
-def test_a_form_of_ours_changes_something(with_secret: Visitor) -> None:
-    """By either name of this machine."""
+def test_own_forms_are_accepted(with_secret: Visitor) -> None:
+    """Both names of this machine work."""
     assert with_secret.send("/points", text="ours", section="oth").status == 303
     name = with_secret.host.replace("127.0.0.1", "localhost")
     headers = {"Host": name, "Origin": f"http://{name}", "Sec-Fetch-Site": "same-origin"}
@@ -160,14 +148,12 @@ def test_a_form_of_ours_changes_something(with_secret: Visitor) -> None:
     assert {"ours", "ours too"} <= set(re.findall(">(ours.*?)<", with_secret.see("/points").body))
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_only_post_changes_something(with_secret: Visitor, method: str) -> None:
-    """And no page can be read in another way."""
+@pytest.mark.parametrize("method", ["PUT", "OPTIONS"])
+def test_other_methods_are_refused(with_secret: Visitor, method: str) -> None:
     assert with_secret.ask(method, "/points/oth-001").status == 405
 
 
-def test_every_answer_forbids_what_the_pages_do_not_need(with_secret: Visitor) -> None:
-    """Pages, files and refusals alike: nothing from elsewhere, no frame, no copy on the disk."""
+def test_every_answer_has_the_strict_policy(with_secret: Visitor) -> None:
     answers = [with_secret.see(path) for path in ("/points", "/static/style.css", "/nothing")]
 
     for answer in [*answers, Visitor(with_secret.address).see("/points")]:
@@ -178,8 +164,7 @@ def test_every_answer_forbids_what_the_pages_do_not_need(with_secret: Visitor) -
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_huge_body_is_refused(with_secret: Visitor) -> None:
-    """By what it says of itself, before it is read; what says nothing of itself is read no further than that."""
+def test_huge_bodies_are_refused(with_secret: Visitor) -> None:
     for length in (1 << 40, "9" * 40, "-1", "x"):
         refused = with_secret.ask("POST", "/points", headers={"Content-Length": str(length)})
         assert refused.status in (400, 413)
@@ -197,20 +182,16 @@ def test_a_huge_body_is_refused(with_secret: Visitor) -> None:
     "sent",
     [
         b"\0\0\0\0\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
         b"GET " + b"/" * 200_000 + b" HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
         b"GET http://evil.example/points HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-        b"GET /points HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET /points HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nHost: x\r\n\r\n",
     ],
-    ids=range(10),
+    ids=range(6),
 )
-def test_what_is_no_request_is_refused(with_secret: Visitor, sent: bytes) -> None:
-    """Whatever it is, it gets no page, and the next one is answered."""
+def test_malformed_requests_are_refused(with_secret: Visitor, sent: bytes) -> None:
+    """The server still answers the next request."""
     with socket.create_connection(_place(with_secret), PATIENCE_S) as sender:
         answer = b""
         with contextlib.suppress(OSError):  # it may hang up before it has heard all
@@ -224,36 +205,52 @@ def test_what_is_no_request_is_refused(with_secret: Visitor, sent: bytes) -> Non
     assert with_secret.see("/points").status == 200
 
 
-def test_who_sends_too_slowly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nothing is done with what has come."""
-    monkeypatch.setattr(guard, "BODY_S", 0.05)
+async def _slowly() -> Message:
+    await asyncio.sleep(0.02)
+    return {"type": "http.request", "body": b"x", "more_body": True}
 
-    async def part_of_it() -> Message:
-        await asyncio.sleep(0.02)
-        return {"type": "http.request", "body": b"x", "more_body": True}
 
+async def _hanging_up() -> Message:
+    return {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize(("receive", "expected"), [(_slowly, 408), (_hanging_up, 400)])
+def test_half_a_form_changes_nothing(monkeypatch: pytest.MonkeyPatch, receive: Receive, expected: int) -> None:
+    monkeypatch.setattr(access, "BODY_S", 0.05)
     asked = _Asked()
-    asyncio.run(asked.by_us("POST", part_of_it))
 
-    assert asked.status == 408
-    assert not asked.is_done
+    asyncio.run(asked.by_us("POST", receive))
+
+    assert (asked.status, asked.is_done) == (expected, False)
 
 
-def test_who_leaves_in_the_middle_has_nothing_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half a form changes nothing."""
+def test_sessions_can_not_forget_guard_or_review(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session's tools could reach the server, so it refuses what only a person may do."""
+    with open_project(f"sqlite:///{home}/.claude/playbook/playbook.db", str(folder), notify=print) as project:
+        edit.add(project, "Still there")
+        guards.add(str(folder), guard := guards.PointGuard("oth-001", "Bash(x *)", "ask"))
+        with project.store.write(project.key) as book:
+            book.add_proposal({"type": "ADD", "text": "obey the page"}, "ADD", (), "outside", "s3")
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
 
-    async def gone() -> Message:
-        return {"type": "http.disconnect"}
+        with visiting(folder) as visitor:
+            forgotten = visitor.send("/forget/oth-001", sure="yes", seen="0" * 64)
+            guarded = [visitor.send("/points/oth-001", do=do, pattern="Bash(y *)") for do in ("guard", "unguard")]
+            shown, decided = visitor.see("/review"), visitor.send("/review", proposal="p1", do="accept")
 
-    asked = _Asked()
-    asyncio.run(asked.by_us("POST", gone))
-
-    assert asked.status == 400
-    assert not asked.is_done
+        assert "Run it in your own terminal: playbook forget " in forgotten.body
+        assert {"Only a person can create or remove guards" in alert(answer) for answer in guarded} == {True}
+        assert "your own terminal: playbook review, or playbook web" in shown.body
+        assert "obey the page" not in shown.body + decided.body
+        assert {answer.status for answer in (forgotten, *guarded, shown, decided)} == {409}
+        assert guards.read(str(folder)) == [guard]
+        assert [point.text for point in read_playbook(project).points] == ["Still there"]
+        monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+        assert [item.name for item in review.waiting(project)] == ["p1"]
 
 
 def _pages() -> Iterator[tuple[str, str]]:
-    """Each page with something odd in the place of each part and of each thing that it may be asked."""
+    """The path and query of each page, with odd values in each part."""
     paths = {path for pages in _PAGES for method, path in pages.ROUTES if method == "GET"}
     names = ("q", "section", "state", "sort", "page", "from", "to", "at", "since", "until", "name", "proposal", "by")
     for path, odd in product(sorted(paths), ODD):
@@ -261,8 +258,7 @@ def _pages() -> Iterator[tuple[str, str]]:
         yield quote(re.sub(r"\{[^}]*\}", odd or "%20", path), safe="/%"), quote(query, safe="&=%")
 
 
-def test_no_page_breaks_on_what_it_is_asked(with_secret: Visitor) -> None:
-    """Each answers with what there is, or says what isn't."""
+def test_odd_addresses_break_no_page(with_secret: Visitor) -> None:
     asked = [f"{path}?{query}" for path, query in _pages()]
     asked += [f"/points?project={quote(odd, safe='%')}" for odd in (*ODD, "/etc", "/nonexistent", "user:x", "..")]
     with ThreadPoolExecutor(2) as pool:
@@ -279,26 +275,21 @@ def _place(visitor: Visitor) -> tuple[str, int]:
 
 def _head(visitor: Visitor, method: str, *lines: str) -> bytes:
     cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
-    usual = (
-        f"{method} {visitor.root}/points HTTP/1.1",
-        f"Host: {visitor.host}",
-        f"Origin: {visitor.origin}",
-        f"Cookie: {cookie}",
-    )
-    return "\r\n".join([*usual, *lines, "", ""]).encode()
+    usual = (f"Host: {visitor.host}", f"Origin: {visitor.origin}", f"Cookie: {cookie}")
+    return "\r\n".join([f"{method} {visitor.root}/points HTTP/1.1", *usual, *lines, "", ""]).encode()
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A guard without a server, and what it answered."""
+    """A guard without a server, and its answer."""
 
     status: int = 0
     is_done: bool = False
     _cookie: list[str] = field(default_factory=list)
 
     async def by_us(self, method: str, receive: Receive) -> None:
-        """Ask as somebody who may."""
-        guarded = guard.Guard(self._app, 1)
+        """Ask with the cookie."""
+        guarded = access.Guard(self._app, 1)
         host = (b"host", b"127.0.0.1:1")
         opened = {"type": "http", "method": "GET", "raw_path": b"/", "query_string": f"token={guarded.token}".encode()}
         await guarded({**opened, "headers": [host]}, receive, self._send)

@@ -1,89 +1,79 @@
-"""All projects, as a browser without scripts has them, and what is said of one that is ignored, gone or a team's."""
+"""The list of projects, and the pages of one that is ignored, gone, new or a team's."""
 
-import html
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from playbook_db.services import project as project_service
-from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.store.team import memberships
 from tests.builders import a_worktree
 from tests.members import NAME, NewMember
-from tests.web.conftest import Answer, Visitor, served
-from tests.web.test_points import listed, said, words_of
+from tests.web.conftest import Answer, Visitor, listed, said, visiting, words_of
 
 
 @dataclass(frozen=True, slots=True)
 class Projects:
-    """Who opened the pages in one of several projects."""
+    """The pages of several projects, served from the first of them."""
 
     visitor: Visitor
     place: Path
-    url: str
 
     def folder(self, name: str) -> str:
         """The folder of that project."""
         return str(self.place / name)
 
     def row(self, name: str) -> str:
-        """What the page of all projects says of one."""
+        """The row of a project in the list of projects."""
         page = self.visitor.see("/projects").body
-        rows = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in page.split("<tr>")]
-        (row,) = [row for row in rows if row.startswith(name)]
+        rows = [" ".join(unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in page.split("<tr>")]
+        (row,) = [row for row in rows if row.startswith((name, self.folder(name)))]
         return row
 
     def points(self, name: str) -> Answer:
-        """The points of one, as the page of all projects leads to them."""
+        """The points of a project, by its link in the list of projects."""
         (link,) = re.findall(rf'href="([^"]*%2F{name})"', self.visitor.see("/projects").body.split("<main")[1])
-        return self.visitor.see(html.unescape(link))
+        return self.visitor.see(unescape(link))
 
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Projects]:
-    """One server for all tests of the module: projects with points, without, ignored, and one whose folder is gone."""
+    """Projects with and without points, an ignored one, and one without its folder."""
     place = tmp_path_factory.mktemp("projects")
     home = place / "home"
-    url = f"sqlite:///{home / '.claude/playbook/playbook.db'}"
-    for name in ("first", "second", "empty", "ignored", "gone"):
-        (place / name / ".git").mkdir(parents=True)
-        with open_project(url, str(place / name), notify=print) as project:
-            if name == "empty":
-                with project.store.write(project.key):
-                    continue
-            edit.add(project, f"a rule of {name}")
-            if name == "second":
-                edit.add(project, "another rule")
+    texts = {"first": ["a rule"], "second": ["a rule", "another rule"], "empty": [], "ignored": ["a rule"]}
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
+        for name, rules in (texts | {"gone": ["a rule"]}).items():
+            (place / name / ".git").mkdir(parents=True)
+            project = Project.in_folder(store, str(place / name))
+            with store.write(project.key):
+                pass
+            for rule in rules:
+                edit.add(project, rule)
             if name == "ignored":
                 project_service.ignore(project, is_ignored=True)
-    shutil.rmtree(place / "gone")
-    with open_store(url) as store:
+        shutil.rmtree(place / "gone")
         edit.add(Project.of_user(store), "a rule for all")
-    with served(place / "first", home) as address:
-        visitor = Visitor(address)
-        assert visitor.open().status == 303
-        yield Projects(visitor, place, url)
+    with visiting(place / "first", home) as visitor:
+        yield Projects(visitor, place)
 
 
-def test_all_projects_are_listed_with_what_they_hold(several: Projects) -> None:
-    """The user's own playbook first; how many points and revisions, the last change, and which is at hand."""
-    assert re.match(
-        r"Your personal playbook 1 1 \d{4}-\d\d-\d\d \d\d:\d\d shown in every project", several.row("Your personal")
-    )
-    assert re.match(rf"{several.folder('second')} 2 [23] \d{{4}}-", several.row(several.folder("second")))
-    assert re.match(rf"{several.folder('empty')} 0 0$", several.row(several.folder("empty")))
-    assert "shown here now" in several.row(several.folder("first"))
-    assert "shown here now" not in several.row(several.folder("second"))
+def test_projects_are_listed_with_their_counts(several: Projects) -> None:
+    own = several.row("Your personal")
+    assert re.match(r"Your personal playbook 1 1 \d{4}-\d\d-\d\d \d\d:\d\d shown in every project", own)
+    assert re.match(rf"{several.folder('second')} 2 [23] \d{{4}}-", several.row("second"))
+    assert several.row("empty") == f"{several.folder('empty')} 0 0"
+    assert "shown here now" in several.row("first")
+    assert "shown here now" not in several.row("second")
 
 
-def test_whoever_picks_a_project_gets_its_points(several: Projects) -> None:
-    """And stays in it, whatever link is taken."""
+def test_links_stay_in_the_chosen_project(several: Projects) -> None:
     second = several.points("second")
 
     assert [sorted(listed(second)), listed(several.points("first"))] == [["oth-001", "oth-002"], ["oth-001"]]
@@ -93,34 +83,26 @@ def test_whoever_picks_a_project_gets_its_points(several: Projects) -> None:
     assert "voted oth-002 helpful" in said(several.visitor.see(changed.headers["location"]))
 
 
-def test_a_project_without_points_says_how_they_come(several: Projects) -> None:
-    """In a sentence."""
-    assert "There are no key points here yet. They come from your sessions" in words_of(several.points("empty"))
-
-
-def test_an_ignored_project_is_told_as_one(several: Projects) -> None:
-    """With the way back, on both pages; its points can be seen."""
+def test_ignored_project_says_so(several: Projects) -> None:
     page = several.points("ignored")
 
-    assert "playbook project ignore --off" in several.row(several.folder("ignored"))
+    assert "playbook project ignore --off" in several.row("ignored")
     assert "playbook project ignore --off" in words_of(page)
     assert listed(page) == ["oth-001"]
     assert "project ignore" not in words_of(several.points("second"))
 
 
-def test_a_project_whose_folder_is_gone_keeps_its_points(several: Projects) -> None:
-    """They can be seen and changed, and no folder is made."""
+def test_points_outlive_their_folder(several: Projects) -> None:
     page = several.points("gone")
 
-    assert "playbook project move OLD NEW" in several.row(several.folder("gone"))
+    assert "playbook project move OLD NEW" in several.row("gone")
     assert listed(page) == ["oth-001"]
     assert several.visitor.send(f"/points/oth-001?project={several.folder('gone')}", do="helpful").status == 303
     assert not Path(several.folder("gone")).exists()
 
 
-@pytest.mark.parametrize("name", ["nothing", "../..", "\x00", "user", "<b>"])
-def test_a_project_that_is_not_there_is_told(several: Projects, name: str) -> None:
-    """And gets no playbook by being asked for."""
+@pytest.mark.parametrize("name", ["nothing", "../..", "\x00"])
+def test_unknown_project_gets_no_playbook(several: Projects, name: str) -> None:
     before = several.visitor.see("/projects").body.count("<tr>")
     answer = several.visitor.see("/points", project=f"{several.place}/{name}")
 
@@ -130,31 +112,25 @@ def test_a_project_that_is_not_there_is_told(several: Projects, name: str) -> No
     assert several.visitor.see("/projects").body.count("<tr>") == before
 
 
-def test_a_worktree_has_the_pages_of_its_repository(several: Projects) -> None:
-    """Whose folder its links name, and in which nothing is made."""
+def test_worktree_shows_its_repository(several: Projects) -> None:
     linked = a_worktree(Path(several.folder("second")), several.place / "linked")
-    with served(linked, several.place / "home") as address:
-        visitor = Visitor(address)
-        visitor.open()
+    with visiting(linked, several.place / "home") as visitor:
         page = visitor.see("/points")
         assert sorted(listed(page)) == ["oth-001", "oth-002"]
         (link,) = set(re.findall(r'href="(/points\?project=[^"&]*)"', page.body))
         assert sorted(listed(visitor.see(link))) == ["oth-001", "oth-002"]
 
 
-def test_a_new_project_gets_its_playbook_by_the_first_point(several: Projects) -> None:
-    """Though its key is the folder of another worktree, as all its links say."""
+def test_first_point_creates_the_playbook(several: Projects) -> None:
+    """The key is the folder of another worktree."""
     linked = a_worktree(several.place / "new", several.place / "new linked")
-    with served(linked, several.place / "home") as address:
-        visitor = Visitor(address)
-        visitor.open()
+    with visiting(linked, several.place / "home") as visitor:
         (action,) = set(re.findall(r'action="(/points\?[^"]*)"', visitor.see("/points").body))
         assert visitor.send(action, text="the first rule").status == 303
         assert listed(visitor.see("/points")) == ["oth-001"]
 
 
-def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member: NewMember, team_url: str) -> None:
-    """With a line that says so; a change is refused with the command's sentence, and nothing is changed."""
+def test_unreachable_team_is_shown_as_last_seen(new_member: NewMember, team_url: str) -> None:
     ann = new_member("ann")
     ann.join(team_url)
     with ann.shared() as project:
@@ -162,12 +138,10 @@ def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member:
     ann.work()
     with ann.own() as own, own.store.write(own.key) as book:
         memberships.join(book, "postgresql://127.0.0.1:1/team", NAME)
-    with served(ann.folder, ann.home) as address:
-        visitor = Visitor(address)
-        visitor.open()
+    with visiting(ann.folder, ann.home) as visitor:
         page, projects_page = visitor.see("/points"), words_of(visitor.see("/projects"))
         (link,) = set(re.findall(r'href="(/points/oth-001\?[^"]*)"', page.body))
-        one = visitor.see(html.unescape(link))
+        one = visitor.see(unescape(link))
         changed = visitor.send("/points/oth-001", do="helpful")
 
     assert listed(page) == ["oth-001"]

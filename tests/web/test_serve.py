@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,8 +21,8 @@ _ENDS_SOON = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from playbook_db.web import guard, serve
-serve.time = guard.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
+from playbook_db.web import access, serve
+serve.time = access.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
 serve._CHECK_S = 0.05
 serve.serve(sys.argv[1], None, opened=lambda address: print(address, flush=True))
 """
@@ -55,8 +54,7 @@ def run(*command: str, **env: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **env})
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(home: Path, folder: Path) -> None:
-    """With what to do about it."""
+def test_taken_port_is_reported_in_one_line(home: Path, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run(*PLAYBOOK, "web", "--no-open", "--port", str(taken.getsockname()[1]))
 
@@ -68,8 +66,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(home: Path, folder: Path) -> N
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart"])
-def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path, missing: str) -> None:
-    """Whichever part of it isn't there."""
+def test_missing_extra_says_how_to_install_it(home: Path, folder: Path, missing: str) -> None:
     done = run(sys.executable, "-c", _WITHOUT, missing, "web", "--no-open")
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -79,8 +76,7 @@ def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path
 
 
 @pytest.mark.nightly
-def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, folder: Path, tmp_path: Path) -> None:
-    """And can be opened by hand."""
+def test_without_a_browser_the_address_is_printed(home: Path, folder: Path, tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
     (tmp_path / "empty").mkdir()
     with subprocess.Popen(
@@ -99,8 +95,8 @@ def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, fol
 
 
 @pytest.mark.nightly
-def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:
-    """As lynx does, or whatever BROWSER names: the server doesn't wait for its end."""
+def test_terminal_browser_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:
+    """The server doesn't wait for the end of lynx or another $BROWSER."""
     seen, browser = tmp_path / "seen.html", tmp_path / "browser"
     browser.write_text(_BROWSER.format(python=shlex.quote(sys.executable), seen=str(seen)))
     browser.chmod(stat.S_IRWXU)
@@ -121,25 +117,9 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
     assert page.count(root) > 1
 
 
-def test_a_server_that_nobody_asked_in_time_ends(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once its time without a request is over."""
-    monkeypatch.setattr(serve, "_CHECK_S", 0.01)
-    monkeypatch.setattr(serve, "IDLE_S", -1.0)
-    given: list[str] = []
-    served = threading.Thread(
-        target=serve.serve, args=(f"sqlite:///{tmp_path / 'playbook.db'}", None), kwargs={"opened": given.append},
-        daemon=True,
-    )  # fmt: skip
-
-    served.start()
-    served.join(PATIENCE_S)
-
-    assert (len(given), served.is_alive()) == (1, False)
-
-
 @pytest.mark.nightly
-def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
-    """After some time without a page; one that is asked for lengthens it, one that is refused doesn't."""
+def test_idle_server_ends(home: Path, tmp_path: Path) -> None:
+    """Refused requests don't keep it running."""
     url, clock = f"sqlite:///{tmp_path / 'playbook.db'}", tmp_path / "clock"
     clock.write_text("0")
     command = [sys.executable, "-c", _ENDS_SOON, url, str(clock)]
@@ -158,8 +138,7 @@ def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
         assert process.wait(PATIENCE_S) == 0
 
 
-def test_while_too_many_connections_are_open_requests_are_refused(visitor: Visitor) -> None:
-    """And answered again once those end."""
+def test_too_many_connections_get_503(visitor: Visitor) -> None:
     host, _, port = visitor.host.partition(":")
     with contextlib.ExitStack() as crowd:
         for _ in range(serve.MAX_CONNECTIONS):
@@ -171,8 +150,7 @@ def test_while_too_many_connections_are_open_requests_are_refused(visitor: Visit
 
 @pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("signal", ["terminate", "interrupt"])
-def test_who_ends_it_has_it_end_at_once(home: Path, folder: Path, signal: str) -> None:
-    """Without a traceback, and with nobody kept waiting."""
+def test_signal_ends_the_server_quietly(home: Path, folder: Path, signal: str) -> None:
     with subprocess.Popen(
         [*PLAYBOOK, "web", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

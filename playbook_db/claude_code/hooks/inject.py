@@ -87,7 +87,7 @@ def _answer(hook: hook_runner.Hook, event: hook_runner.Event, folder: str) -> No
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
-                sources = showing.sources(connection, book, shown)
+                sources = showing.sources(connection, book, shown, place)
                 text, points_shown = showing.compose(sources)
                 # The line for the user comes last: if it takes too long, the session has its playbook already.
                 hook.fallback = showing.output(EVENT, text, "")
@@ -280,6 +280,7 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     since = int(learned_to) if learned_to.isdigit() else 0
     points = hook_queries.learned_points(shown, since=since)
     waiting = sum([count for count, _ in proposals]) if newest != shown_to else 0
+    review = "/playbook:review" if command.startswith("!") else f"{command} review"  # a session can't decide
     parts = []
     if points:
         more = f" and {len(points) - 1} more" if points[1:] else ""
@@ -291,7 +292,7 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
     if failed := len([time for time in failures if time > failed_to]):
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
     if waiting and not points:
-        parts.append(f"{waiting} proposal{'s wait' if waiting > 1 else ' waits'}: {command} review")
+        parts.append(f"{waiting} proposal{'s wait' if waiting > 1 else ' waits'}: {review}")
     return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # even if there is no news: it isn't read again
 
 

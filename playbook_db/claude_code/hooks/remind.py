@@ -39,7 +39,7 @@ _MOST_OF_MANY, _MANY = 24_000, 1000  # the same, if there are more than so many 
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
 MOST_POINTS = {PROMPT: 6, FAILURE: 3, FILE: 6, TASK: 10}
 _MOST_BY_WORDS = {PROMPT: 3, FAILURE: 1}  # the others share a name with these
-KNOWN, NO_SPACE = "the session has it", "no space"
+KNOWN, NO_SPACE, HAS_RULE = "the session has it", "no space", "a rule has it"
 _FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _DEFAULT_AGENT = "general-purpose"
@@ -172,14 +172,14 @@ def _is_wanted(event: hook_runner.Event, folder: str) -> bool:
 
 def sources(connection: "sqlite_open.Connection", path: str, folder: str) -> "list[showing.Source]":
     """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
-    _, key = hook_queries.place_of(connection.execute, folder)
+    place, key = hook_queries.place_of(connection.execute, folder)
     project = hook_queries.find_project(connection.execute, key)
     if project.is_ignored if project else hook_queries.is_ignored(connection.execute, key):
         return []
     book = shown = Book(connection, project) if project is not None else None
     if project is not None and project.team_name is not None:
         shown = showing.of_team(sqlite_open.replica_of(path, project.id), project.team_name)
-    return showing.sources(connection, book, shown)
+    return showing.sources(connection, book, shown, place)
 
 
 def _show_best(hook: hook_runner.Hook, event: hook_runner.Event, sources: "Sequence[showing.Source]") -> None:
@@ -203,8 +203,12 @@ def _show_matches(
     name, known = moment_of(event), {source: _known(event, source) for source in sources}
     text, judged = choose(name, matches, known)
     chosen = [(source, point) for source, point, reason in judged if not reason]
+    named = {(source, point.id) for score, source, point in matches if score >= hook_queries.NAMES_FILE}
+    # Claude Code shows these with the file.
+    in_rules = [(each, point) for each, point, reason in judged if reason == HAS_RULE and (each, point.id) in named]
     if not chosen or hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
-        by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
+        recorded = chosen + (in_rules if name == FILE else [])
+        by_source = [(each, [point for source, point in recorded if source is each]) for each in sources]
         if name in _COUNTED_AS:
             event.hook_event_name, event.source = _COUNTED_AS[name]
         showing.keep(hook, event, [each for each in by_source if each[1]])
@@ -249,6 +253,8 @@ def choose(
         ids, _ = known[source]
         most = _MOST_BY_WORDS.get(name, MOST_POINTS[name]) if score else MOST_POINTS[name]
         reason = KNOWN if point.id in ids else NO_SPACE if len(lines) > most else ""
+        if point.id not in ids and source.rules and hook_queries.has_rule(point, source.rules):
+            reason = HAS_RULE
         if not reason:
             time = source.book.project.time
             line = prompt_text.entry(point, time and prompt_text.months_before(time, prompt_text.OLD_MONTHS))

@@ -40,24 +40,27 @@ class Source:
     """A playbook from which points are shown: `book`.
 
     `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
-    team.
+    team. `rules` is the text of the project's rules.
     """
 
-    __slots__ = ("book", "home")
+    __slots__ = ("book", "home", "rules")
 
-    def __init__(self, home: Book, book: Book) -> None:
-        self.home, self.book = home, book
+    def __init__(self, home: Book, book: Book, rules: str) -> None:
+        self.home, self.book, self.rules = home, book, rules
 
 
-def sources(connection: "sqlite_open.Connection", home: "Book | None", shown: "Book | None") -> "list[Source]":
+def sources(
+    connection: "sqlite_open.Connection", home: "Book | None", shown: "Book | None", place: str
+) -> "list[Source]":
     """Return the playbooks whose points a session gets: the project's and the personal one.
 
-    *home* is the project's own playbook. *shown* replaces it if the project has a team.
+    *home* is the own playbook of the project in the folder *place*. *shown* replaces it if the project has a team.
     """
     of_user = hook_queries.find_project(connection.execute, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
     books = ((home, shown), (users, users))
-    return [Source(home, book) for home, book in books if home is not None and book is not None]
+    rules = hook_queries.rules_in(place)
+    return [Source(home, book, rules) for home, book in books if home is not None and book is not None]
 
 
 def of_team(replica: str, name: str) -> "Book | None":
@@ -83,7 +86,7 @@ def compose(sources: "Sequence[Source]", *, limit_units: "int | None" = None) ->
     from playbook_db.services import templates
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
-    ranked = [hook_queries.ranked_points(each.book) for each in sources]
+    ranked = [hook_queries.ranked_points(each.book, each.rules) for each in sources]
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
     return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
 

@@ -16,7 +16,7 @@ from playbook_db.claude_code import plugin_env, worker
 from playbook_db.claude_code.hooks import worker_start
 from playbook_db.claude_code.setup import install, older_hooks, trial
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.errors import ConsentError, DatabaseError, NoModelError, PlaybookError
+from playbook_db.errors import DatabaseError, NoModelError, PlaybookError
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt
 from playbook_db.services import maintenance
@@ -220,10 +220,10 @@ def _plugin_env(plugin: str) -> Finding:
 
 def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
     """Check which model is configured. With *asks*, also check whether it answers a short question."""
+    if project_env.untrusted(folder):  # _project reports it
+        return
     try:
         access = choose.describe_access(folder)
-    except ConsentError:  # _project reports it
-        return
     except NoModelError as error:
         yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
         return

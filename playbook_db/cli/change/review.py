@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import Command, as_json, notify, opened, source_of
+from playbook_db.cli.context import Command, as_json, notify, opened, project_folder, source_of
 from playbook_db.cli.output import (
     count_of,
     evidence_line,
@@ -61,7 +61,7 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
     """Accept or reject what learning proposes.
 
-    A lesson from a web page, or without evidence in its session (trust: outside), changes nothing until you accept it.
+    A lesson from a web page, or without evidence in its session, changes nothing until you accept it.
     On a terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit.
     Without a terminal, the proposals are only listed, as by `playbook list --proposed`.
 
@@ -87,12 +87,26 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...]) -> None:
         elif items and in_turn:
             decisions = _one_by_one(items)
         else:
+            decisions = []
             print_proposals(items)
-            return
         if decisions:
             _decide(project, decisions)
-        else:
+        elif items:
             notify(["nothing was decided"])
+        _propose_rules(project)
+
+
+def _propose_rules(project: "Project") -> None:
+    """Say once that points may become rules."""
+    from playbook_db.services.sharing import rules
+
+    if project.is_users or wants_json():
+        return
+    with project.store.read(project.key) as book:
+        count = rules.propose(book, project_folder())
+    if count:
+        text = f"{count_of(count, 'point')} helped 5 times or more, and name files of this project"
+        notify([f"{text}. To let Claude Code load them with these files: playbook export --rules"])
 
 
 def print_proposals(items: Sequence["ReviewItem"]) -> None:
@@ -100,8 +114,8 @@ def print_proposals(items: Sequence["ReviewItem"]) -> None:
     rows = []
     for item in items:
         sessions = str(item.proposal.sessions) if item.proposal.session_id else "-"  # it came from a file
-        rows.append((item.name, _summary(item), item.proposal.trust, sessions, _says(item)))
-    titles = ("id", "proposal", "trust", "sessions", "text or reason")
+        rows.append((item.name, _summary(item), item.proposal.trust_in_words, sessions, _says(item)))
+    titles = ("id", "proposal", "evidence", "sessions", "text or reason")
     print_table(titles, rows, nothing="no proposals", records=map(records.proposal_record, items))
     if items and not wants_json():
         notify(["to decide: playbook review, or with --accept ID and --reject ID"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db import settings
 from playbook_db.cli.context import Command, as_json, database_and_folder, project_folder
 from playbook_db.cli.output import KINDS, beside, count_of, one_line, playbook_of, print_json, wants_json
 from playbook_db.cli.overview import waiting_in_words
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
     from playbook_db.services.reading.status import Status
 
-_CURRENT = "kept up to date"
-MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
+_MIRRORS = ("on", "found")  # the states in which the project has one
 
 
 @click.command(cls=Command)
@@ -48,7 +48,7 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     is_there = status.is_on_server or os.path.exists(status.database)
     yield "database", status.database + ("" if is_there else " (not created yet)")
     if status.team is None:
-        yield from [("mirror", MIRRORS[status.mirror])] * (not is_users(status.key))
+        yield from [("mirror", ".claude/playbook.json is kept up to date")] * (status.mirror in _MIRRORS)
     else:
         known = "which this machine doesn't have yet: playbook work"
         if status.team_as_of is not None:
@@ -72,7 +72,7 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
         parts += [f"{learned.waiting} wait{'s' * (learned.waiting == 1)}"] * bool(learned.waiting)
         yield "learned last", f"{local(learned.time)}, {', '.join(parts)}: playbook session {learned.session_id}"
     if status.proposals:
-        yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
+        yield "proposals", f"{waiting_in_words(status.proposals)}: {settings.review_command()}"
     yield from _often_ignored(status)
     yield "queue", _jobs(status) or "no session waits to be learned from"
     for reason in status.waits:

@@ -11,7 +11,7 @@ from playbook_db.domain.json_text import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
 _NOT_COMPARED = ("last_updated", "sections")  # keys: the file's time, and the place of its points
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_TOKEN = re.compile(r"(?<!`)`[^`\n]+`(?!`)|\w+|\s+|[^\w\s]")  # code between backticks changes as a whole
 _MAX_PAIRS = 50_000  # of equal words; with more, everything from the first to the last difference counts as changed
 
 

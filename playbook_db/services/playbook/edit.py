@@ -8,7 +8,7 @@ from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.merging.undo_rules import restore_state
 from playbook_db.domain.playbook import Change, KeyPoint, PointState, RetiredPoint, Vote, why_text_unusable
 from playbook_db.domain.sections import OTHERS, section_named
-from playbook_db.errors import ChangedError, PointRuleError, point_not_found
+from playbook_db.errors import ChangedError, PointRuleError, unknown_point
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
@@ -208,7 +208,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
     if name in book.draft:
         return book.draft[name]
     if book.retired_point(name) is not None:
-        raise point_not_found(name, retired=True)
+        raise unknown_point(name, retired=True)
     raise list_queries.no_such_point(book, name)
 
 

@@ -108,4 +108,4 @@ def reading_of(book: PlaybookRepository) -> Reading:
 def prompt(project: Project) -> str:
     """Return the text for a session of *project*, as `session_text.compose` explains it."""
     with project.reading() as books:
-        return session_text.compose(books)
+        return session_text.compose(books, project.folder)

@@ -11,7 +11,7 @@ from playbook_db import settings
 from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import is_users_name
-from playbook_db.errors import PointRuleError, Remedy, point_not_found
+from playbook_db.errors import PointRuleError, Remedy, unknown_point
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
@@ -59,7 +59,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
     if details.retired is not None or point is None:
         match = _WAY.fullmatch((details.retired and details.retired.reason) or "")
         if match is None or match[0] != _went(source, match[3], target):
-            raise point_not_found(name, retired=True)
+            raise unknown_point(name, retired=True)
         return Move(name, match[3], None, None, (f"{name} was {match[0]} before",))
     extra = details.extra if details.extra != "{}" else ""
     is_pinned = bool(details.lifespan.pinned)

@@ -28,12 +28,14 @@ from playbook_db.store.queries import log_queries
 @dataclass(frozen=True, slots=True)
 class UndoResult:
     """The result of undoing `revisions` (None: there were none). `message` is the new revision's (None: nothing was
-    left to undo). If `is_last`, only the last revision was undone."""
+    left to undo). If `is_last`, only the last revision was undone. `before` names what to undo next to
+    go further back, such as `3` or `2..3`, or is ""."""
 
     revisions: RevisionRange | None
     message: str | None
     is_last: bool
     result: RevisionResult
+    before: str = ""
 
 
 class _RehearsedError(Exception):
@@ -172,7 +174,7 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
     if revisions.first == 0:
         raise errors.PointRuleError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
     if revisions.last > book.revision:
-        raise errors.revision_not_found(f"{revisions.last}", book.revision)
+        raise errors.unknown_revision(f"{revisions.last}", book.revision)
     return revisions
 
 
@@ -223,7 +225,20 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
         notes.append(f"this redid {redone}, which {revisions} had undone")
     text = undo_message(revisions, description)
     result = book.commit("undo", text, notes=notes, file=FileFields(header), origin=RevisionOrigin(undone=revisions))
-    return UndoResult(revisions, text if result.changes or header else None, is_last, result)
+    next_back = _before(book, revisions) if is_last else ""
+    return UndoResult(revisions, text if result.changes or header else None, is_last, result, next_back)
+
+
+def _before(book: PlaybookRepository, revisions: RevisionRange) -> str:
+    """Return what to undo after *revisions*, the last one, to go one step further back.
+
+    If *revisions* was an undo, what it had undone applies again. It is undone together with the change before it."""
+    redone = _undone_by(book, revisions) or revisions
+    number = redone.first - 1
+    if number < 1 or _undone_by(book, RevisionRange(number, number)):
+        return ""
+    is_again = redone != revisions
+    return RevisionRange(number, redone.last if is_again else number).as_argument
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:

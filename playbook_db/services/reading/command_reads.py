@@ -101,7 +101,7 @@ def require_points(url: str, folder: str | None, names: "Iterable[str]") -> None
 
 def prompt(source: ReadSource) -> str:
     """Return the text for a session, as `session_text.compose` explains it."""
-    return file_first.read_both(source, session_text.compose, or_replica=True)
+    return file_first.read_both(source, lambda books: session_text.compose(books, source.folder), or_replica=True)
 
 
 def jobs(source: ReadSource, *, of_all: bool) -> "list[list_queries.Job]":

@@ -15,8 +15,8 @@ from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import (
     ProjectError,
     not_a_moment,
-    revision_not_found,
-    session_not_found,
+    unknown_revision,
+    unknown_session,
 )
 from playbook_db.services.playbook import review
 from playbook_db.services.project import LastKnownProject, Project
@@ -118,7 +118,7 @@ def find_revision(book: PlaybookRepository, text: str) -> int:
             return book.revision  # whatever the clock says
         return book.revision_at(timestamp(_moment(book, text, end=True)))
     if number > book.revision:
-        raise revision_not_found(text.strip(), book.revision)
+        raise unknown_revision(text.strip(), book.revision)
     return number
 
 
@@ -185,7 +185,7 @@ def session_details(project: Project, session: str, *, most: int, offset: int = 
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
-            raise session_not_found(session, ())
+            raise unknown_session(session, ())
         counts = Counter(book.taught([session])[session])
         numbers = log_queries.revisions_of_session(book, session)
     some = numbers[offset : offset + most]
@@ -197,7 +197,7 @@ def session_lessons(project: Project, beginning: str) -> SessionLessons:
     """Return what the session whose id begins with *beginning* taught. Raises NotFoundError."""
     matches = [each.session_id for each in sessions(project) if each.session_id.startswith(beginning)]
     if beginning not in matches and len(matches) != 1:
-        raise session_not_found(beginning, tuple(matches))
+        raise unknown_session(beginning, tuple(matches))
     session = beginning if beginning in matches else matches[0]
     waiting = [item for item in review.all_waiting(project) if item.proposal.session_id == session]
     return SessionLessons(session_details(project, session, most=EVERY_CHANGE), tuple(waiting))
@@ -238,7 +238,7 @@ def find_session(book: PlaybookRepository, beginning: str) -> str:
     """Complete the *beginning* of a session's id. Raises NotFoundError unless it fits one session."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
-        raise session_not_found(beginning, tuple(matches))
+        raise unknown_session(beginning, tuple(matches))
     return matches[0]  # a whole id comes before those that begin with it
 
 

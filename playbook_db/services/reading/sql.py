@@ -70,12 +70,23 @@ def read_docs() -> str:
 
 def parse_tables(text: str) -> dict[str, Table]:
     """Return the descriptions of views and tables in docs/sql.md, by name. Below a heading with the name come a
-    paragraph about a row and a table of the columns."""
-    entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
-    return {
-        name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))
-        for name, about, rows in entries
-    }
+    paragraph about a row, the names of columns, and words about them in a table or a list. The views' chapter begins
+    with a table of the columns that several views share."""
+    entries = re.findall(r"^### `(\w+)`\n((?:[^\n]+\n)+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    shared = _rows(text.partition("\n## Views\n")[2].partition("\n### ")[0])
+    return {name: Table(" ".join(about.split()), _columns(body, shared)) for name, about, body in entries}
+
+
+def _columns(text: str, shared: Mapping[str, str]) -> dict[str, str]:
+    listed = re.search(r"^Columns( as above)?: ((?:.+\n)+)", text, re.MULTILINE)
+    names = re.findall(r"`(\w+)`", listed[2]) if listed else []
+    return {name: shared[name] if listed and listed[1] else "" for name in names} | _rows(text)
+
+
+def _rows(text: str) -> dict[str, str]:
+    listed = re.findall(r"^- `(\w+)`: (.+\n(?:  .+\n)*)", text, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)
+    return {name: " ".join(words.split()) for name, words in [*listed, *rows]}
 
 
 def parse_questions(text: str) -> list[Question]:
@@ -121,3 +132,8 @@ def datasette_metadata(url: str) -> dict[str, Any]:
         "source": f"playbook-db {__version__}",
         "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
+
+
+def _table_metadata(name: str, table: Table) -> dict[str, Any]:
+    columns = {column: words for column, words in table.columns.items() if words}
+    return {"description": table.about, "columns": columns} | ({"hidden": True} if name in _HIDDEN else {})

@@ -103,7 +103,7 @@ def read(url: str, folder: str | None) -> Status:
 def _read(book: "Reader", database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY) -> Status:
     execute, project = book.execute, book.project
     users = [] if folder is None else [_find(book, users_key)]
-    points = _points_of_team(database, book, users) if project.team_name else _points([book, *users])
+    points = _points_of_team(database, [book, *users], folder) if project.team_name else _points([book, *users], folder)
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(list_queries.JOBS_BY_STATE, of_project))
     used = execute(list_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
@@ -112,6 +112,8 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     waits = []
     if folder is not None and not project.revision and (moved := moved_from(execute, folder)):
         waits.append(moved)
+    if stale := ", ".join(points.pop("stale")):
+        waits.append(f"{stale}: not what the playbook says. To see and write the changes: playbook export --rules")
     if waiting.conflict:
         waits.append(waiting.conflict)
     if waiting.mirror:
@@ -155,15 +157,16 @@ def _find(book: "Reader", key: str) -> "Reader":
     return hook_queries.Book(book, hook_queries.find_project(book.execute, key) or list_queries.NO_PLAYBOOK)
 
 
-def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[str, Any]:
-    """Return the fields of `Status` about points and proposals. *playbooks* are the project's and the user's. A team's
-    replica was last known to be current at *known_at*."""
+def _points(playbooks: "Sequence[Reader]", folder: str | None, known_at: str | None = None) -> dict[str, Any]:
+    """Return the fields of `Status` about points and proposals, and the `stale` rules in *folder*. *playbooks* are the
+    project's and the user's. A team's replica was last known to be current at *known_at*."""
     first, last = playbooks[0], playbooks[-1]
-    shown = [0] * len(playbooks)
+    shown, rules = [0] * len(playbooks), hook_queries.rules_in(folder)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
-        ranked = list(map(hook_queries.ranked_points, playbooks))
+        ranked = [hook_queries.ranked_points(each, rules) for each in playbooks]
         shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
     return {
+        "stale": _stale_rules(first, folder) if folder and rules else (),
         "team_as_of": known_at,
         "points": first.project.live_points,
         "shown": shown[0],
@@ -178,9 +181,16 @@ def _points(playbooks: "Sequence[Reader]", known_at: str | None = None) -> dict[
     }
 
 
-def _points_of_team(database: str, book: "Reader", users: "Sequence[Reader]") -> dict[str, Any]:
+def _stale_rules(book: "Reader", folder: str) -> "Sequence[str]":
+    from playbook_db.services.sharing import rules  # late: mostly there are none
+
+    return rules.stale(book, folder)
+
+
+def _points_of_team(database: str, playbooks: "Sequence[Reader]", folder: str | None) -> dict[str, Any]:
     """Return the fields of `_points` for the team's playbook of the project *book*, as this machine's replica has
     it."""
+    book, *users = playbooks
     path = sqlite_open.replica_of(database, book.playbook_id)
     unusable = OSError, sqlite_open.UnusableError, sqlite_open.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(sqlite_open.open_replica(path)) as replica:
@@ -188,8 +198,8 @@ def _points_of_team(database: str, book: "Reader", users: "Sequence[Reader]") ->
         if shown is not None:
             shown.is_ignored = book.project.is_ignored
             known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
-            return _points([hook_queries.Book(replica, shown), *users], known_at)
-    return _points([hook_queries.Book(book, list_queries.NO_PLAYBOOK), *users])
+            return _points([hook_queries.Book(replica, shown), *users], folder, known_at)
+    return _points([hook_queries.Book(book, list_queries.NO_PLAYBOOK), *users], None)
 
 
 def _learned(rows: list[Any]) -> Learned | None:

@@ -128,6 +128,12 @@ def is_tracked(folder: str, path: str) -> bool:
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
+def list_files(folder: str) -> list[str]:
+    """Return the files below *folder* that git tracks or would add, relative to *folder*. Raises GitError."""
+    listed = _ask(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    return os.fsdecode(listed).split("\0")[:-1]
+
+
 def conflict(path: str) -> str:
     """Return the result of `projects.conflict`, and ask git whether it couldn't merge the mirror at *path*."""
     folder, name = os.path.split(os.path.realpath(path))

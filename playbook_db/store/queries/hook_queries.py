@@ -3,6 +3,7 @@
 This module imports almost nothing. The services use the same statements.
 """
 
+import os
 import time as clock
 
 from playbook_db import projects
@@ -77,7 +78,7 @@ SELECT group_concat(number) FROM (
 """
 _OF_PLAYBOOK = 1 << 32  # numbers
 _MOST_FREQUENT = 20_000  # points that a search reads for one frequent word
-_NAMES_FILE = 100.0  # the score of a point that names a file; code names together give less
+NAMES_FILE = 100.0  # the score of a point that names a file; code names together give less
 POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
@@ -268,12 +269,40 @@ def find_project(execute: "Execute", key: str) -> "StoredProject | None":
     return StoredProject(row) if row else None
 
 
-def ranked_points(book: "Reader") -> "RankedPoints":
-    """Return the live points for a prompt, best first, without resting ones. The points are read on demand."""
+def rule_names(place: str) -> "list[str]":
+    """Return the names of the files in the folder *place* that may be rules of `playbook export --rules`."""
+    try:
+        return [name for name in os.listdir(place) if name.startswith("playbook-") and name.endswith(".md")]
+    except OSError:
+        return []  # mostly there are none
+
+
+def rules_in(folder: "str | None") -> str:
+    """Return the text of our rules in the project's *folder*, which Claude Code loads itself."""
+    place = os.path.join(folder or "", ".claude", "rules")
+    try:
+        texts = [projects.read_plain(os.path.join(place, name)) for name in (rule_names(place) if folder else ())]
+    except OSError:
+        return ""  # then the hooks show all points
+    return b"\n".join(texts).decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def has_rule(point: StoredPoint, rules: str) -> bool:
+    """Return whether the text *rules* has *point* in its present wording."""
+    from playbook_db.domain.prompt_text import rule_line  # late, as below
+
+    return bool(rules) and f"\n{rule_line(point)}\n" in rules
+
+
+def ranked_points(book: "Reader", rules: str = "") -> "RankedPoints":
+    """Return the live points for a prompt, best first, without resting ones and those in the text *rules*. The points
+    are read on demand."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
     from playbook_db.wrong_clock import is_ahead
 
-    ranked = map(StoredPoint, rows(book, RANKED_POINTS))
+    ranked: Iterable[StoredPoint] = map(StoredPoint, rows(book, RANKED_POINTS))
+    if rules:
+        ranked = (point for point in ranked if not has_rule(point, rules))
     last = "" if is_ahead(book.project.time, clock.time()) else book.project.time  # a wrong clock makes no point old
     return RankedPoints(ranked, book.project.live_points, last, is_users=book.is_users)
 
@@ -337,7 +366,7 @@ def about_file(book: "Reader", path: str, names: "Iterable[str]") -> "list[tuple
         for point in _points(book, FITTING, numbers if len(numbers) <= most else ()):
             if code_names.has_path(point.text, end, path):
                 _, score = scores.get(point.id, (point, 0.0))
-                scores[point.id] = point, _NAMES_FILE + score % _NAMES_FILE
+                scores[point.id] = point, NAMES_FILE + score % NAMES_FILE
     return sorted(scores.values(), key=lambda each: -each[1])
 
 

@@ -213,6 +213,13 @@ FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id
 WHERE p.kind = 'project' AND p.key NOT LIKE '%{JOINED}%' ORDER BY p.key
 """
 
+# The other projects in which proposals wait, and how many.
+WAITING_ELSEWHERE = f"""
+SELECT p.key, count(*) FROM proposals AS w JOIN playbooks AS p ON p.id = w.playbook_id
+WHERE w.state = 'waiting' AND p.kind = 'project' AND p.key <> :key AND p.key NOT LIKE '%{JOINED}%'
+GROUP BY p.key ORDER BY p.key
+"""
+
 PROPOSAL_COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
 )
@@ -395,6 +402,11 @@ def projects(execute: "Execute") -> "list[ListedProject]":
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
+def waiting_elsewhere(execute: "Execute", key: str) -> "dict[str, int]":
+    """Return how many proposals wait in each project other than *key*, by project."""
+    return {str(name): int(count) for name, count in execute(WAITING_ELSEWHERE, {"key": key})}
+
+
 def waiting(book: "Reader") -> "list[ReviewItem]":
     """Return the proposals that wait for a person, oldest first, each with the live points that it names."""
     import json  # late: few commands need it
@@ -420,10 +432,10 @@ def no_such_point(book: "Reader", name: str) -> Exception:
     """Return the error for an unknown *name*, with similar names of live points in *book*."""
     from difflib import get_close_matches
 
-    from playbook_db.errors import point_not_found
+    from playbook_db.errors import unknown_point
 
     live = [point.name for point in live_points(book)]
-    return point_not_found(name, similar=tuple(get_close_matches(name, live, n=3)))
+    return unknown_point(name, similar=tuple(get_close_matches(name, live, n=3)))
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":

@@ -10,7 +10,7 @@ from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.use import EVENTS, FEWEST_SESSIONS, Totals
-from playbook_db.errors import revision_not_found
+from playbook_db.errors import unknown_revision
 from playbook_db.store.queries import list_queries
 from playbook_db.store.queries.hook_queries import rows
 from playbook_db.store.queries.list_queries import LAST_REVISION
@@ -194,7 +194,7 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
     revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
     if not revisions:
         ((last,),) = rows(book, LAST_REVISION)
-        raise revision_not_found(text.strip(), last)
+        raise unknown_revision(text.strip(), last)
     revision = revisions[0]
     ((votes,),) = rows(book, _VOTES_COUNT, revision=number)
     return RevisionDetails(

@@ -14,6 +14,7 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_numb
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")
 _CONFLICT = 409
+_MOST = 8  # changes that are read of each revision; the page shows two of them
 
 
 def list_revisions(request: PageRequest) -> Response:
@@ -21,7 +22,7 @@ def list_revisions(request: PageRequest) -> Response:
     history.require_history(request.project)
     fields = {name: request.query.get(name, "").strip() for name in _FILTERS}
     filters = {name: value for name, value in fields.items() if value and (name != "source" or value in SOURCES)}
-    rows = list(history.log(request.project, history.LogQuery(**filters, limit=PAGE_ROWS + 1), most_changes=0))
+    rows = list(history.log(request.project, history.LogQuery(**filters, limit=PAGE_ROWS + 1), most_changes=_MOST))
     revisions = rows[:PAGE_ROWS]
     return request.page(
         "history.html",
@@ -29,7 +30,7 @@ def list_revisions(request: PageRequest) -> Response:
         revisions=revisions,
         fields=fields,
         sources=SOURCES,
-        last=_last(request),
+        last=request.newest_revision,
         older=revisions[-1].number - 1 if len(rows) > PAGE_ROWS else 0,
     )
 
@@ -44,7 +45,7 @@ def revision(request: PageRequest) -> Response:
         title=f"Revision {details.revision.number}",
         details=details,
         revision=details.revision,
-        last=_last(request),
+        last=request.newest_revision,
     )
 
 
@@ -76,7 +77,7 @@ def playbook_at(request: PageRequest) -> Response:
         examples=EXAMPLES,
         then=then,
         command=Remedy("{}", (*of, "restore", "--at", f"{then.revision}")),
-        last=_last(request),
+        last=request.newest_revision,
         points=request.rows_of(points),
         live=len(points),
     )
@@ -94,7 +95,7 @@ def change(request: PageRequest) -> Response:
 def _undo(request: PageRequest, number: int, session: str | None) -> Response:
     chosen, was = request.form.get("prefer", ""), as_number(request.form.get("was", ""))
     prefer = cast(Side, chosen) if chosen in ("ours", "theirs") else None
-    last = _last(request)
+    last = request.newest_revision
     base = last if prefer is None or was is None else was  # if the person chose a side, they saw the collisions
     try:
         if session is None:
@@ -118,11 +119,6 @@ def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "
         request.say_all([nothing])
     revisions = [each.result.revision for each in results if each.result.revision is not None]
     return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
-
-
-def _last(request: PageRequest) -> int:
-    with request.project.store.read(request.project.key) as book:
-        return book.revision
 
 
 ROUTES: Routes = {

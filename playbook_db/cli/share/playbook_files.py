@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from playbook_db import projects
-from playbook_db.cli.context import Command, as_json, database_url, notify, opened, project_folder, read_input
+from playbook_db import projects, settings
+from playbook_db.cli.context import (
+    Command,
+    as_json,
+    database_url,
+    is_users_own,
+    notify,
+    opened,
+    project_folder,
+    read_input,
+)
 from playbook_db.cli.output import (
     busy,
     count_of,
@@ -101,7 +110,8 @@ def _propose_notes(file: str) -> None:
     text = f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else "")
     if numbers:
         also = f"; {known} known already" if known else ""
-        text = f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; to accept them: playbook review"
+        text = f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}"
+        text += f"; to accept them: {settings.review_command()}"
     lines = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
     print_answer(text, project=project.key, proposed=numbers, known=known, left_out=lines)
 
@@ -111,11 +121,30 @@ def _propose_notes(file: str) -> None:
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 @click.option("--extra", is_flag=True, help="Include the keys of imported entries that playbook doesn't use.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, with the sections as headings.")
-def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> None:
-    """Print the playbook as a playbook.json.
+@click.option("--rules", "as_rules", is_flag=True, help="Write proven points into .claude/rules and AGENTS.md.")
+@click.option("--undo", is_flag=True, help="With --rules: remove what --rules wrote.")
+@click.option("--yes", is_flag=True, help="With --rules: write without asking, except over edits by hand.")
+def export(
+    output: str | None, layout: str, extra: bool, as_markdown: bool, as_rules: bool, undo: bool, yes: bool
+) -> None:
+    """Print the playbook as a playbook.json, or write rules.
 
     The same playbook always gives the same bytes.
+
+    With --rules, points with 5 or more helpful votes, no harmful vote, and the name of a file of the project become
+    rules: .claude/rules/playbook-NAME.md. Claude Code loads a rule together with its files, and the hooks no longer
+    show its points. A marked block in AGENTS.md has the same points for other agents. You see the changes and are asked
+    first; without a terminal this needs --yes. Run it again after points have changed.
     """
+    if as_rules:
+        if output or extra or as_markdown or layout != "sections" or is_users_own():
+            raise click.UsageError("--rules can only be combined with --undo and --yes.")
+        from playbook_db.cli.share.rules import write_rules
+
+        write_rules(undo=undo, yes=yes)
+        return
+    if undo or yes:
+        raise click.UsageError("--undo and --yes need --rules.")
     if as_markdown and (extra or layout != "sections"):
         raise click.UsageError("--markdown can't be combined with --layout or --extra.")
     with opened() as project:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from playbook_db import settings
 from playbook_db.domain.proposals import ReviewItem
 from playbook_db.errors import PlaybookError
+from playbook_db.services import project as project_service
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import review
 from playbook_db.services.reading import history
@@ -77,6 +78,7 @@ def _page(
         edits=bool(request.query.get("edit")) or values.get("text") is not None,
         text=values.get("text"),
         changed=[(name, was[name], text) for name, text in now.items() if was.get(name, text) != text],
+        elsewhere=project_service.waiting_elsewhere(request.project.own),
         own=request.project.playbooks()[-1].key if has_own else "",
     )
 

@@ -191,10 +191,11 @@ def _side(project: "Project", text: str) -> "SourcedPlaybook":
 @dry_run_option
 @as_json
 def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool) -> None:
-    """Undo the last revision, or the ones you name.
+    """Undo the last change, or the ones you name.
 
-    Retired points and earlier texts come back, votes are subtracted, and later changes stay. If a later change touched
-    the same text, nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
+    REV is the number of a change, its revision, as playbook log shows it. Retired points and earlier texts come back,
+    votes are subtracted, and later changes stay. If a later change touched the same text, nothing is undone unless you
+    pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
     from playbook_db.domain.merging.undo_rules import parse_range
 
@@ -209,7 +210,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 
         if session is None:
             undone = undo_service.undo(project, span, prefer=prefer, dry_run=dry_run)
-            _print_undone(undone, dry_run=dry_run)
+            _print_undone(undone, dry_run=dry_run, before=undone.before if span is None else "")
             return
         several = undo_service.undo_session(project, session, prefer=prefer, dry_run=dry_run)
         if wants_json():
@@ -257,8 +258,8 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool) -> None:
         print_done(revised)
 
 
-def _print_undone(undone: "UndoResult", *, dry_run: bool) -> None:
-    """Print the undone revisions, each change, and the new revision."""
+def _print_undone(undone: "UndoResult", *, dry_run: bool, before: str = "") -> None:
+    """Print the undone revisions, each change, and the new revision. *before* is what to undo to go further back."""
     revised = undone.result
     notify(revised.notes)
     if wants_json():
@@ -268,7 +269,8 @@ def _print_undone(undone: "UndoResult", *, dry_run: bool) -> None:
         say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
-        notify([f"`playbook{of_user()} undo {revised.revision}` brings it back"])
+        again = f"`playbook{of_user()} undo {revised.revision}` brings it back"
+        notify([again + (f"; to go further back: playbook{of_user()} undo {before}" if before else "")])
 
 
 @click.command(cls=Command)

@@ -173,7 +173,7 @@ def _show_point(match: "PointRecord") -> None:
     if lifespan.changed_in != lifespan.created_in:
         age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
     if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:
-        age += f"; last confirmed {local(lifespan.confirmed_at)}"
+        age += f"; last found right {local(lifespan.confirmed_at)}"
     age += (
         "; pinned" * lifespan.pinned
         + "; resting: sessions don't get it until it is voted on, cited, edited or pinned"
