@@ -36,12 +36,6 @@ def test_event_is_read() -> None:
     ]  # fmt: skip
 
 
-@given(st.binary(max_size=200))
-def test_bytes_raise_no_error(data: bytes) -> None:
-    event = parse(data)
-    assert event is None or isinstance(event, Event)
-
-
 @given(json_values | st.dictionaries(st.sampled_from(FIELDS), json_values | st.text(), max_size=5))
 def test_only_json_objects_are_events(value: Any) -> None:
     event = parse(json.dumps(value).encode())

@@ -52,13 +52,6 @@ def test_each_python_shows_the_same(client: Client, python: str) -> None:
     assert client.log() == []
 
 
-@running.every_too_old_python
-def test_old_python_ends_with_exit_code_0(client: Client, python: str) -> None:
-    done = client.inject(python=python)
-    assert done.code == 0
-    assert isinstance(json.loads(done.out), dict)
-
-
 @pytest.mark.parametrize(
     "event",
     [{"hook_event_name": "UserPromptSubmit", "prompt": "hello"}, {"hook_event_name": ["SessionStart"]}],

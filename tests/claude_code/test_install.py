@@ -14,7 +14,7 @@ import pytest
 from playbook_db import files
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.setup import install
-from playbook_db.errors import InstallError
+from playbook_db.errors import InstallError, PlaybookError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 FIRST_EVENTS = ("SessionStart", "PreCompact", "SubagentStop", "SessionEnd")  # those of the version before
@@ -368,7 +368,7 @@ def test_installed_hooks_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     package = tmp_path / "repository" / "playbook_db"
     monkeypatch.setattr(files, "_PACKAGE", str(package))
     (package / "_hooks").mkdir(parents=True)
-    with pytest.raises(InstallError, match="lacks its hooks"):
+    with pytest.raises(PlaybookError, match="lacks its hooks"):
         _find_hooks()
 
     for folder in (package.parent / "hooks", package / "_hooks"):

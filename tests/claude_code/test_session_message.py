@@ -1,6 +1,5 @@
 """The line for the user at a session's start: the most urgent, or none."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,8 @@ from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import USER_KEY, project_key
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store import sqlite_open
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
-from playbook_db.store.queries import hook_queries
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.docs import pictures
@@ -182,18 +179,14 @@ def test_proposals_are_announced_once(client: Client) -> None:
     assert propose() == ""
 
 
-@pytest.mark.parametrize(("is_plugin", "way"), [(False, "playbook review"), (True, "/playbook:review")])
-def test_plugin_users_see_their_command(client: Client, is_plugin: bool, way: str) -> None:
+@pytest.mark.parametrize(("scope", "way"), [("user", "playbook review"), ("plugin", "/playbook:review")])
+def test_plugin_users_see_their_command(client: Client, scope: str, way: str) -> None:
     client.inject()
+    (client.data / "runtime").mkdir()
     with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
         book.add_proposal({"text": "a page said"}, "ADD", (), "outside", "s1")
-    with closing(sqlite_open.connect(str(client.database), wait_s=10)) as connection:
-        project = hook_queries.find_project(connection.execute, project_key(str(client.folder)))
-        assert project is not None
-        book_read = hook_queries.Book(connection, project)
-        text, _ = inject._news("!playbook" if is_plugin else "playbook", book_read, book_read, ())
 
-    assert text == f"1 proposal waits: {way}"
+    assert client.inject(scope=scope).message == f"playbook: 1 proposal waits: {way}"
 
 
 def test_failed_session_is_announced_once(client: Client) -> None:

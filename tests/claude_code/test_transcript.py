@@ -133,7 +133,7 @@ def test_only_users_words_begin_a_turn(path: Path) -> None:
     assert entries[1].parts == (Part("text", "see"), Part("text", "[image]"))
 
 
-NOT_LEARNT_FROM: dict[str, Any] = {
+WITHOUT_SPEECH: dict[str, Any] = {
     "meta": lambda built: built.meta("said by nobody"),
     "echo of a command": lambda built: built.command_echo(),
     "note of a task": lambda built: built.notification("[pat-002]"),
@@ -152,7 +152,7 @@ NOT_LEARNT_FROM: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("add", NOT_LEARNT_FROM.values(), ids=NOT_LEARNT_FROM)
+@pytest.mark.parametrize("add", WITHOUT_SPEECH.values(), ids=WITHOUT_SPEECH)
 def test_lines_without_speech_are_no_entries(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     built.user("before")

@@ -27,7 +27,7 @@ def _ask(world: World) -> list[Request]:
         return api.messages()
 
 
-def test_a_rule_comes_with_its_file_until_its_point_is_retired(world: World) -> None:
+def test_rule_comes_with_its_file(world: World) -> None:
     """The hooks don't show its point, neither at the start nor with the file."""
     fill(world, TEXT)
     with closing(sqlite3.connect(data_folder(world) / "playbook.db")) as connection, connection:

@@ -172,7 +172,6 @@ def test_users_command_works_in_a_session(ready: World) -> None:
 def test_shell_uses_the_sessions_project(ready: World) -> None:
     """The session's shell may have changed its folder."""
     (ready.project / ".claude").rmdir()
-    (ready.project.parent / ".git").mkdir()
     typed = "mkdir -p deep; cd deep; playbook list; playbook add 'from below' --section others"
     calls = [
         Answer(tools=(ToolCall("Bash", {"command": each, "description": "x"}),)) for each in (typed, "playbook list")
