@@ -120,7 +120,6 @@ def test_each_query_asks_one_server(with_citus: str) -> None:
         for number in range(3):
             edit.add(project, f"advice number {number}")
         edit.vote(project, "oth-001", "helpful")
-        edit.edit(project, "oth-001", text="use type hints")
         edit.retire(project, "oth-002")
         undo.undo(project)
         list(history.log(project, history.LogQuery()))

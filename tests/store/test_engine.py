@@ -54,33 +54,6 @@ def test_threads_lose_no_vote(project: Project) -> None:
     assert read_playbook(project).by_name["oth-001"].helpful == 60
 
 
-@pytest.mark.nightly
-@pytest.mark.postgres
-@pytest.mark.slow
-def test_processes_lose_no_batch(project: Project) -> None:
-    edit.add(project, "use type hints")
-    script = (
-        "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
-        "from playbook_db.store.engine import open_store\n"
-        f"with open_store({project.store.url.render_as_string(hide_password=False)!r}) as store:\n"
-        f"    project = Project.in_folder(store, {project.folder!r})\n"
-        "    for number in range(20):\n"
-        "        edit.vote(project, 'oth-001', 'helpful')\n"
-        "        operations = [{'type': 'ADD', 'text': f'{sys.argv[1]} learnt {number}'}]\n"
-        "        edit.apply_batch(project, operations, origin='a test')\n"
-    )
-
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, f"process {number}"], stderr=subprocess.PIPE)
-        for number in range(4)
-    ]
-
-    assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 4
-    playbook = read_playbook(project)
-    assert playbook.by_name["oth-001"].helpful == 80
-    assert len({point.text for point in playbook.points}) == len(playbook.points) == 81
-
-
 @pytest.mark.postgres
 def test_wait_for_a_lock_ends_with_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)

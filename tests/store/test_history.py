@@ -113,26 +113,6 @@ def test_database_and_rules_agree_on_the_last_number(project: Project, are_retir
 
 
 @pytest.mark.sqlite
-def test_only_new_texts_are_stored(project: Project) -> None:
-    edit.add(project, "use type hints")
-    for _ in range(3):
-        edit.vote(project, "oth-001", "helpful")
-    edit.edit(project, "oth-001", section="pat")
-    edit.edit(project, "oth-001", text="use type hints everywhere")
-
-    with project.store.snapshot() as connection:
-        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision, seq").fetchall()
-    assert [tuple(row) for row in rows] == [
-        ("add", "use type hints"),
-        ("vote", None),
-        ("vote", None),
-        ("vote", None),
-        ("edit", None),
-        ("edit", "use type hints everywhere"),
-    ]
-
-
-@pytest.mark.sqlite
 def test_neutral_votes_and_skips_are_kept(project: Project) -> None:
     edit.add(project, "use type hints")
     edit.vote(project, "oth-001", "neutral")

@@ -150,16 +150,6 @@ def test_documented_query_reads_tables_at_most_3_times(connection: sqlite3.Conne
     assert ask(QUESTIONS[question])[0] <= 3 * one_pass
 
 
-def test_ancestors_of_a_point_cost_few_steps(connection: sqlite3.Connection, ask: Ask) -> None:
-    (name,) = connection.execute("SELECT successor FROM lineage ORDER BY revision DESC LIMIT 1").fetchone()
-    question = QUESTIONS["Which points did one come from, however many merges ago?"].replace("pat-018", name)
-
-    steps, rows = ask(question)
-
-    assert len(rows) >= 2
-    assert 10 * steps < ask("SELECT max(text), max(successor) FROM history")[0]
-
-
 def test_new_points_are_read_newest_first(connection: sqlite3.Connection) -> None:
     """A session's start reads neither the history nor the points that it knows."""
 
