@@ -69,16 +69,6 @@ def test_wait_for_a_lock_ends_with_an_error(project: Project, monkeypatch: pytes
         edit.add(Project.in_folder(impatient, project.folder), "use type hints")
 
 
-@pytest.mark.sqlite
-def test_held_lock_is_seen_without_a_write(project: Project) -> None:
-    before = project.store.can_write(wait_s=0.05)
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        meanwhile = project.store.can_write(wait_s=0.05)
-
-    assert (before, meanwhile, project.store.can_write(wait_s=0.05)) == (True, False, True)
-
-
 @pytest.mark.postgres
 def test_reader_sees_one_snapshot(store: Store, folder: Path) -> None:
     project = Project.in_folder(store, str(folder))
@@ -104,11 +94,6 @@ def test_long_log_is_written_into_the_file(project: Project, monkeypatch: pytest
 
     assert grown > 0
     assert log.stat().st_size < grown
-
-
-def test_folder_is_no_database(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="is not a regular file"):
-        open_store(f"sqlite:///{tmp_path}")
 
 
 def test_named_pipe_beside_the_file_is_refused(tmp_path: Path) -> None:

@@ -113,20 +113,6 @@ def test_database_and_rules_agree_on_the_last_number(project: Project, are_retir
 
 
 @pytest.mark.sqlite
-def test_neutral_votes_and_skips_are_kept(project: Project) -> None:
-    edit.add(project, "use type hints")
-    edit.vote(project, "oth-001", "neutral")
-    batch = [{"type": "ADD", "text": "use ruff"}, {"type": "DELETE", "target_id": "pat-999"}]
-    edit.apply_batch(project, batch, origin="a test")
-
-    with project.store.snapshot() as connection:
-        votes = connection.exec_driver_sql("SELECT name, tag, is_matched FROM vote_log").fetchall()
-        skipped = connection.exec_driver_sql("SELECT revision, reason FROM skipped").fetchall()
-    assert [tuple(row) for row in votes] == [("oth-001", "neutral", 1)]
-    assert [tuple(row) for row in skipped] == [(3, "there is no point pat-999")]
-
-
-@pytest.mark.sqlite
 def test_revisions_have_increasing_times(store: Store, folder: Path) -> None:
     """The clock may stand still or go back."""
     project = Project.in_folder(store, str(folder))

@@ -27,7 +27,6 @@ from playbook_db.services.project import Project, list_projects, read_playbook
 from playbook_db.store import migrate, user_sql
 from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.postgres.postgres_dialect import PostgresDialect
 from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.databases import empty
@@ -166,8 +165,7 @@ def test_lost_connection_leaves_nothing(url: str, harbour: Project) -> None:
 
 
 class Proxy:
-    """Stands between a client and the server at *url*, and closes the connection *before* or after the first COMMIT of
-    a client that has written a revision reaches the server."""
+    """A way to the server that ends at the COMMIT of a revision, *before* or after the server gets it."""
 
     def __init__(self, url: URL, *, before: bool) -> None:
         self._path = f"{url.query['host']}/.s.PGSQL.{url.port or 5432}"
@@ -314,20 +312,6 @@ def test_server_is_never_migrated_on_its_own(url: str) -> None:
         patch.setattr(migrate, "SCHEMA", SCHEMA - 1)
         with pytest.raises(SchemaError, match=r"is at schema \d{4}; this playbook-db knows"):
             open_store(url)
-
-
-def test_views_and_triggers_can_be_created_again(url: str) -> None:
-    """Each migration does so."""
-    dialect = PostgresDialect(make_url(url))
-    with dialect.make_engine().begin() as connection:
-        before = postgres.programmed(connection)
-        dialect.drop_views_and_triggers(connection)
-        assert postgres.programmed(connection) == []
-        dialect.make_views_and_triggers(connection)
-        assert postgres.programmed(connection) == before
-    dialect.close()
-
-    assert {kind for kind, _, _ in before} == {"view", "trigger", "function", "index", "dictionary"}
 
 
 def test_other_programs_tables_are_untouched() -> None:

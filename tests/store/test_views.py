@@ -1,4 +1,4 @@
-"""What the views make of the rows, where that isn't plain."""
+"""The views: what their columns count."""
 
 import re
 from collections.abc import Iterator
