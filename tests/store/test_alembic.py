@@ -80,9 +80,8 @@ class Database:
         """Its tables, indexes, views and triggers."""
         schema = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         triggers = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
-        return set(
-            self.rows("SELECT name FROM sqlite_master" if sqlite_path(self.url) else f"{schema} UNION {triggers}")
-        )
+        in_file = "SELECT name FROM sqlite_master"
+        return set(self.rows(in_file if sqlite_path(self.url) else f"{schema} UNION {triggers}"))
 
     def version(self) -> tuple[int | None, list[str]]:
         """The schema's number, as a hook and as Alembic read it."""

@@ -64,11 +64,6 @@ def _do(project: Project, step: str, what: Any) -> None:
         import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 
 
-def _at(project: Project, revision: int) -> Playbook:
-    with project.store.read(project.key) as book:
-        return book.at(revision)
-
-
 @pytest.mark.slow
 @few
 @given(steps=_steps)
@@ -79,7 +74,8 @@ def test_each_revision_can_be_read_again(new_project: NewProject, steps: list[tu
         _do(project, step, what)
         then[last_revision(project)] = import_export.export_playbook(project)
 
-    assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
+    with project.store.read(project.key) as book:
+        assert {revision: playbook_file.encode(book.at(revision)) for revision in then} == then
     assert maintenance.check(project.store) == []
 
 

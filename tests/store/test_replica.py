@@ -1,4 +1,4 @@
-"""The replica of a team's playbook: what hooks need of it and no more, small, and read by indexes alone."""
+"""The replica of a team's playbook: it has only what hooks need."""
 
 import os
 import stat
@@ -12,8 +12,6 @@ from playbook_db.services.project import LastKnownProject, Project, read_playboo
 from playbook_db.services.reading import history
 from playbook_db.store import sqlite_open
 from playbook_db.store.team import replica
-
-_POINTS, _REVISIONS, _VOTES = 100, 1500, 60
 
 
 def _written(project: Project, folder: Path) -> Path:

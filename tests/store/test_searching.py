@@ -134,7 +134,7 @@ def test_server_answers_as_a_file_does(tmp_path: Path) -> None:
 def test_server_search_uses_its_index() -> None:
     """Each text that is read costs a millisecond."""
     if DISTRIBUTED:
-        pytest.skip("Citus must be told the playbook, and its planner goes by figures")
+        pytest.skip("Citus needs the playbook in the query, and its planner uses statistics")
     require_server()
     url = new_database()
     with open_store(url.render_as_string(hide_password=False)) as store:

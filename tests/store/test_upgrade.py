@@ -227,14 +227,14 @@ def test_upgrade_ranks_points_as_new_ones(tmp_path: Path) -> None:
 
 def test_upgrade_renames_trust_of_proposals(tmp_path: Path) -> None:
     path = _frozen(tmp_path, 12)
-    said = '[{"quote": "q", "place": "p", "trust": "files"}]'
+    evidence = '[{"quote": "q", "place": "p", "trust": "files"}]'
     with closing(sqlite3.connect(path)) as connection, connection:
         ((playbook,),) = connection.execute("SELECT min(id) FROM playbooks")
         for number, trust in enumerate(("user", "tests", "files", "fetched"), 50):
             connection.execute(
                 "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, created_at)"
                 " VALUES (?, ?, 'ADD', '{}', ?, ?, '2026')",
-                (playbook, number, said, trust),
+                (playbook, number, evidence, trust),
             )
         ((key,),) = connection.execute("SELECT key FROM playbooks WHERE id = ?", (playbook,))
     maintenance.upgrade(f"sqlite:///{path}")
