@@ -126,7 +126,7 @@ def test_no_file_is_overwritten(path: str, tmp_path: Path, target: str, message:
 
 
 def test_full_disk_leaves_no_file(path: str, tmp_path: Path) -> None:
-    """A limit on the size of files stands for the full disk."""
+    """A limit on the size of files has the same effect."""
     place = tmp_path / "elsewhere"
     place.mkdir()
     was = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,6 +1,5 @@
 """Playbooks distributed over the servers of Citus."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,18 +7,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import event, make_url
+from sqlalchemy import make_url
 
-from playbook_db.domain.trust.following import Trial
 from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance
-from playbook_db.services.playbook import edit, import_export, undo
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import open_store
 from playbook_db.store.postgres import distributed
 from playbook_db.store.tables import metadata
-from playbook_db.store.team import memberships, replica
 from tests import postgres
 from tests.sample_database import write_sample_database
 
@@ -104,51 +100,3 @@ def test_tables_are_distributed_by_playbook(with_citus: str, tmp_path: Path) -> 
     with open_store(sample) as was, open_store(f"sqlite:///{tmp_path / 'back.db'}") as now:
         for key in ("/work/harbour", "/work/lighthouse"):
             assert import_export.export_playbook(Project(was, key)) == import_export.export_playbook(Project(now, key))
-
-
-def test_each_query_asks_one_server(with_citus: str) -> None:
-    """Otherwise more servers would give no more speed."""
-    maintenance.distribute(with_citus)
-    asked: list[tuple[str, Any]] = []
-    with open_store(with_citus) as store:
-        project = Project(store, "/work/harbour")
-
-        @event.listens_for(store._engine, "before_cursor_execute")
-        def note(_: object, __: object, statement: str, values: Any, ___: object, many: bool) -> None:
-            asked.append((statement, values[0] if many else values))
-
-        for number in range(3):
-            edit.add(project, f"advice number {number}")
-        edit.vote(project, "oth-001", "helpful")
-        edit.edit(project, "oth-001", text="use type hints")
-        edit.retire(project, "oth-002")
-        undo.undo(project)
-        list(history.log(project, history.LogQuery()))
-        history.point_in_full(project, "oth-001")
-        asked += [
-            (each.replace(":playbook_id", "%(playbook_id)s"), {"playbook_id": 1}) for each in replica._READ.values()
-        ]
-        with store.write(project.key) as book:
-            memberships.add_showings(
-                book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0, "SessionStart")]
-            )
-            book.move_cursor("/t.jsonl", 9, session_id="s")
-            book.add_citations(["oth-001"], session_id="s")
-            book.add_trial(1, Trial(True), session_id="s")
-            book.sessions()
-
-        event.remove(store._engine, "before_cursor_execute", note)
-        spread = {statement: _parts_asked(store, statement, values) for statement, values in asked}
-
-    assert {statement for statement, parts in spread.items() if parts != {"1"}} == set()
-    assert len(spread) > 30
-
-
-def _parts_asked(store: Store, statement: str, values: Any) -> set[str]:
-    """On how many servers each part of *statement* runs; a table that all servers have counts as one."""
-    if not statement.lstrip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")) or "pg_" in statement:
-        return {"1"}
-    with postgres.connected(store.url) as connection:
-        whole = psycopg.ClientCursor(connection).mogrify(statement, values)
-        plan = "\n".join(str(line) for (line,) in connection.execute(f"EXPLAIN (COSTS OFF) {whole}".encode()))
-    return {*re.findall(r"Task Count: (\d+)", plan)} or {"1"}

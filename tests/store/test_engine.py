@@ -54,33 +54,6 @@ def test_threads_lose_no_vote(project: Project) -> None:
     assert read_playbook(project).by_name["oth-001"].helpful == 60
 
 
-@pytest.mark.nightly
-@pytest.mark.postgres
-@pytest.mark.slow
-def test_processes_lose_no_batch(project: Project) -> None:
-    edit.add(project, "use type hints")
-    script = (
-        "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
-        "from playbook_db.store.engine import open_store\n"
-        f"with open_store({project.store.url.render_as_string(hide_password=False)!r}) as store:\n"
-        f"    project = Project.in_folder(store, {project.folder!r})\n"
-        "    for number in range(20):\n"
-        "        edit.vote(project, 'oth-001', 'helpful')\n"
-        "        operations = [{'type': 'ADD', 'text': f'{sys.argv[1]} learnt {number}'}]\n"
-        "        edit.apply_batch(project, operations, origin='a test')\n"
-    )
-
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, f"process {number}"], stderr=subprocess.PIPE)
-        for number in range(4)
-    ]
-
-    assert [(child.communicate()[1], child.returncode) for child in running] == [(b"", 0)] * 4
-    playbook = read_playbook(project)
-    assert playbook.by_name["oth-001"].helpful == 80
-    assert len({point.text for point in playbook.points}) == len(playbook.points) == 81
-
-
 @pytest.mark.postgres
 def test_wait_for_a_lock_ends_with_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.05)
@@ -94,16 +67,6 @@ def test_wait_for_a_lock_ends_with_an_error(project: Project, monkeypatch: pytes
         ),
     ):
         edit.add(Project.in_folder(impatient, project.folder), "use type hints")
-
-
-@pytest.mark.sqlite
-def test_held_lock_is_seen_without_a_write(project: Project) -> None:
-    before = project.store.can_write(wait_s=0.05)
-    with closing(sqlite3.connect(project.store.where, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        meanwhile = project.store.can_write(wait_s=0.05)
-
-    assert (before, meanwhile, project.store.can_write(wait_s=0.05)) == (True, False, True)
 
 
 @pytest.mark.postgres
@@ -131,11 +94,6 @@ def test_long_log_is_written_into_the_file(project: Project, monkeypatch: pytest
 
     assert grown > 0
     assert log.stat().st_size < grown
-
-
-def test_folder_is_no_database(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="is not a regular file"):
-        open_store(f"sqlite:///{tmp_path}")
 
 
 def test_named_pipe_beside_the_file_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,8 +25,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.searching import Searched
 from playbook_db.store.queries import hook_queries
 from playbook_db.store.queries.hook_queries import Book
-from playbook_db.store.sqlite import backups, full_text
-from playbook_db.store.team import replica
+from playbook_db.store.sqlite import full_text
 from tests.builders import few_texts, playbooks_of_few_texts
 from tests.databases import NewProject
 from tests.sample_database import write_sample_database
@@ -132,19 +130,6 @@ def lived(tmp_path: Path) -> Path:
         edit.add(Project(store, "/work/harbour"), "restart the cache with uv 缓存")
         store.tidy()
     return path
-
-
-@pytest.mark.slow
-def test_copies_have_the_index(lived: Path, tmp_path: Path) -> None:
-    """A transfer, a backup and a replica have it."""
-    other = tmp_path / "other.db"
-    maintenance.transfer(f"sqlite:///{lived}", f"sqlite:///{other}")
-    backup = backups.take(str(lived), backups.BY_HAND, now=datetime.now(UTC)).path
-    with open_store(f"sqlite:///{lived}") as store:
-        replica.write(str(tmp_path / "replica.db"), replica.read(store, "/work/harbour"))
-
-    for path in (lived, other, Path(backup), tmp_path / "replica.db"):
-        _require_true(path)
 
 
 _DAMAGES = {

@@ -64,11 +64,6 @@ def _do(project: Project, step: str, what: Any) -> None:
         import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 
 
-def _at(project: Project, revision: int) -> Playbook:
-    with project.store.read(project.key) as book:
-        return book.at(revision)
-
-
 @pytest.mark.slow
 @few
 @given(steps=_steps)
@@ -79,7 +74,8 @@ def test_each_revision_can_be_read_again(new_project: NewProject, steps: list[tu
         _do(project, step, what)
         then[last_revision(project)] = import_export.export_playbook(project)
 
-    assert {revision: playbook_file.encode(_at(project, revision)) for revision in then} == then
+    with project.store.read(project.key) as book:
+        assert {revision: playbook_file.encode(book.at(revision)) for revision in then} == then
     assert maintenance.check(project.store) == []
 
 
@@ -110,40 +106,6 @@ def test_database_and_rules_agree_on_the_last_number(project: Project, are_retir
         found = {prefix: book.highest_number(prefix) for prefix in (*SECTION_SLUGS.values(), "kpt")}
     assert found == {prefix: highest_number(names, prefix) for prefix in found}
     assert edit.add(project, "more advice").changes[0].point.name == "oth-1001"
-
-
-@pytest.mark.sqlite
-def test_only_new_texts_are_stored(project: Project) -> None:
-    edit.add(project, "use type hints")
-    for _ in range(3):
-        edit.vote(project, "oth-001", "helpful")
-    edit.edit(project, "oth-001", section="pat")
-    edit.edit(project, "oth-001", text="use type hints everywhere")
-
-    with project.store.snapshot() as connection:
-        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision, seq").fetchall()
-    assert [tuple(row) for row in rows] == [
-        ("add", "use type hints"),
-        ("vote", None),
-        ("vote", None),
-        ("vote", None),
-        ("edit", None),
-        ("edit", "use type hints everywhere"),
-    ]
-
-
-@pytest.mark.sqlite
-def test_neutral_votes_and_skips_are_kept(project: Project) -> None:
-    edit.add(project, "use type hints")
-    edit.vote(project, "oth-001", "neutral")
-    batch = [{"type": "ADD", "text": "use ruff"}, {"type": "DELETE", "target_id": "pat-999"}]
-    edit.apply_batch(project, batch, origin="a test")
-
-    with project.store.snapshot() as connection:
-        votes = connection.exec_driver_sql("SELECT name, tag, is_matched FROM vote_log").fetchall()
-        skipped = connection.exec_driver_sql("SELECT revision, reason FROM skipped").fetchall()
-    assert [tuple(row) for row in votes] == [("oth-001", "neutral", 1)]
-    assert [tuple(row) for row in skipped] == [(3, "there is no point pat-999")]
 
 
 @pytest.mark.sqlite

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, inspect, make_url
+from sqlalchemy import make_url
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
@@ -24,21 +24,14 @@ from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, list_projects, read_playbook
-from playbook_db.store import migrate, tables, user_sql
+from playbook_db.store import migrate, user_sql
 from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.postgres.postgres_dialect import PostgresDialect
-from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
-from tests.databases import empty, empty_database
+from tests.databases import empty
 
 pytestmark = pytest.mark.slow
-
-# What may differ between the schemas that the migrations make: SQLite's strict tables know one kind of whole number,
-# and number a table's rows by themselves.
-_TYPES = {"BIGINT": "INTEGER", "DOUBLE PRECISION": "REAL"}
-_DEFAULTS = {"nextval('playbooks_id_seq'": "None"}
 
 
 @pytest.fixture(scope="module")
@@ -52,82 +45,19 @@ def fresh() -> Iterator[URL]:
 
 
 @pytest.fixture
-def server(fresh: URL) -> Iterator[Engine]:
-    """A plain engine for it."""
-    engine = create_engine(fresh.set(drivername="postgresql+psycopg"))
-    yield engine
-    engine.dispose()
-
-
-def _described(engine: Engine) -> dict[str, Any]:
-    """The columns, keys, checks and indexes of each table, in words that both databases have."""
-    look = inspect(engine)
-    described: dict[str, Any] = {}
-    for table in look.get_table_names():
-        if table in ("alembic_version", "sqlite_stat1"):
-            continue
-        described[table] = {
-            "columns": {
-                column["name"]: (
-                    _TYPES.get(kind := str(column["type"]).split(" COLLATE")[0], kind),
-                    column["nullable"],
-                    _DEFAULTS.get(value := str(column["default"]).split("::")[0], value),
-                )
-                for column in look.get_columns(table)
-            },
-            "primary key": look.get_pk_constraint(table)["constrained_columns"],
-            "foreign keys": {
-                key["name"]: (key["constrained_columns"], key["referred_table"], key["referred_columns"])
-                for key in look.get_foreign_keys(table)
-            },
-            "unique": {key["name"]: key["column_names"] for key in look.get_unique_constraints(table)},
-            "checks": sorted(str(check["name"]) for check in look.get_check_constraints(table)),
-            "indexes": {
-                index["name"]: (
-                    [name or "expression" for name in index["column_names"]],
-                    bool(index["unique"]),
-                    any(option.endswith("_where") for option in index.get("dialect_options", {})),
-                )
-                for index in look.get_indexes(table)
-                if not index.get("duplicates_constraint")
-            },
-        }
-    return described
-
-
-def test_schema_is_the_same_on_both_databases(server: Engine, tmp_path: Any) -> None:
-    """Only the types above differ."""
-    (tmp_path / "playbook.db").write_bytes(empty_database())
-    sqlite = create_engine(f"sqlite:///{tmp_path / 'playbook.db'}")
-
-    ours, theirs = _described(sqlite), _described(server)
-    ours = {name: described for name, described in ours.items() if name not in full_text.TABLES}
-    sqlite.dispose()
-    del theirs["key_points"]["indexes"]["ix_key_points_search"]  # each has an index for full text of its own
-
-    assert ours.keys() == theirs.keys() == tables.metadata.tables.keys()
-    for table, described in ours.items():
-        assert theirs[table] == described, table
-
-
-def test_columns_have_the_types_of_the_tables(server: Engine) -> None:
-    """Texts are compared by characters, whatever the server's language."""
-    look = inspect(server)
-
-    for table in tables.metadata.tables.values():
-        for column in look.get_columns(table.name):
-            ours = table.c[column["name"]]
-            kind = str(ours.type.compile(dialect=server.dialect)).replace('"', "")
-            assert str(column["type"]).replace('"', "") == kind, ours
-            if kind.startswith("TEXT"):
-                assert kind == "TEXT COLLATE C", ours
-
-
-@pytest.fixture
 def url(fresh: URL) -> str:
     """The URL of an empty database on the server."""
     empty(fresh)
     return fresh.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def harbour(url: str) -> Iterator[Project]:
+    """A project with one point on the server."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+        yield project
 
 
 def _at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
@@ -215,31 +145,27 @@ def test_deadlocked_use_case_runs_again(url: str) -> None:
         assert [listed.revisions for listed in list_projects(store)] == [2, 2]
 
 
-def test_lost_connection_leaves_nothing(url: str) -> None:
+def test_lost_connection_leaves_nothing(url: str, harbour: Project) -> None:
     """The next transaction gets a new connection."""
-    with open_store(url) as store:
-        project = Project(store, "/work/harbour")
-        edit.add(project, "use type hints")
 
-        def lose_it() -> None:
-            with store.write(project.key) as book:
-                book.draft.retire("oth-001", reason="by half")
-                book.commit("edit", "half of it")
-                pid = book.connection.scalar(sql("SELECT pg_backend_pid()"))
-                with postgres.connected(make_url(url)) as other:
-                    other.execute("SELECT pg_terminate_backend(%s)", [pid])
-                book.commit("edit", "the other half", even_if_unchanged=True)
+    def lose_it() -> None:
+        with harbour.store.write(harbour.key) as book:
+            book.draft.retire("oth-001", reason="by half")
+            book.commit("edit", "half of it")
+            pid = book.connection.scalar(sql("SELECT pg_backend_pid()"))
+            with postgres.connected(make_url(url)) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", [pid])
+            book.commit("edit", "the other half", even_if_unchanged=True)
 
-        with pytest.raises(ServerAwayError, match=r"is being shut down .* Try again|was lost .* Nothing was changed"):
-            lose_it()
+    with pytest.raises(ServerAwayError, match=r"is being shut down .* Try again|was lost .* Nothing was changed"):
+        lose_it()
 
-        assert [point.name for point in read_playbook(project).points] == ["oth-001"]
-        assert edit.vote(project, "oth-001", "helpful").revision == 2
+    assert [point.name for point in read_playbook(harbour).points] == ["oth-001"]
+    assert edit.vote(harbour, "oth-001", "helpful").revision == 2
 
 
 class Proxy:
-    """Stands between a client and the server at *url*, and closes the connection *before* or after the first COMMIT of
-    a client that has written a revision reaches the server."""
+    """A way to the server that ends at the COMMIT of a revision, *before* or after the server gets it."""
 
     def __init__(self, url: URL, *, before: bool) -> None:
         self._path = f"{url.query['host']}/.s.PGSQL.{url.port or 5432}"
@@ -272,71 +198,58 @@ class Proxy:
                     return
 
 
-def test_no_statement_is_prepared(url: str) -> None:
+def test_no_statement_is_prepared(harbour: Project) -> None:
     """Behind a pooler, another client may have prepared a statement of the same name."""
-    with open_store(url) as store:
-        project = Project(store, "/work/harbour")
-        edit.add(project, "use type hints")
-        for _ in range(10):
-            edit.vote(project, "oth-001", "helpful")
-        with store.snapshot() as connection:
-            assert connection.scalar(sql("SELECT count(*) FROM pg_prepared_statements")) == 0
+    for _ in range(10):
+        edit.vote(harbour, "oth-001", "helpful")
+
+    with harbour.store.snapshot() as connection:
+        assert connection.scalar(sql("SELECT count(*) FROM pg_prepared_statements")) == 0
 
 
 @pytest.mark.usefixtures("socket_enabled")
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_loss_during_a_commit_is_explained(url: str, is_kept: bool) -> None:
+def test_loss_during_a_commit_is_explained(url: str, harbour: Project, is_kept: bool) -> None:
     """Only the server knows whether the vote was kept. A retry could count it twice."""
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own, and listens where it likes")
-    with open_store(url) as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
     proxy = Proxy(make_url(url), before=not is_kept)
 
     with (
         open_store(str(proxy.url)) as store,
         pytest.raises(ServerAwayError, match=r"lost during the commit, .* playbook log$"),
     ):
-        edit.vote(Project(store, "/work/harbour"), "oth-001", "helpful")
+        edit.vote(Project(store, harbour.key), "oth-001", "helpful")
 
     proxy.listener.close()
-    with open_store(url) as store:
-        assert [point.helpful for point in read_playbook(Project(store, "/work/harbour")).points] == [int(is_kept)]
+    assert [point.helpful for point in read_playbook(harbour).points] == [int(is_kept)]
 
 
-def test_read_only_server_can_be_read(url: str) -> None:
+def test_read_only_server_can_be_read(url: str, harbour: Project) -> None:
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own; its users are not ours to make")
-    with open_store(url) as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
     with postgres.connected(make_url(url)) as owner:
         owner.execute("CREATE ROLE looker SUPERUSER LOGIN")
         owner.execute("ALTER ROLE looker SET default_transaction_read_only = on")
-    looker = str(make_url(url).set(username="looker"))
 
-    with open_store(looker) as store:
-        project = Project(store, "/work/harbour")
-        assert len(read_playbook(project).points) == 1
-        assert maintenance.check(store) == []
-        with pytest.raises(ServerError, match="can only be read: its server is a standby, or read-only"):
-            edit.vote(project, "oth-001", "helpful")
-    with postgres.connected(make_url(url)) as owner:
+        with open_store(str(make_url(url).set(username="looker"))) as store:
+            project = Project(store, harbour.key)
+            assert len(read_playbook(project).points) == 1
+            with pytest.raises(ServerError, match="can only be read: its server is a standby, or read-only"):
+                edit.vote(project, "oth-001", "helpful")
+
         owner.execute("DROP ROLE looker")
 
 
-def test_long_statement_is_ended(url: str) -> None:
-    with open_store(url) as store:
-        project = Project(store, "/work/harbour")
-        edit.add(project, "use type hints")
+def test_long_statement_is_ended(harbour: Project) -> None:
+    def sleep() -> None:
+        with harbour.store.write(harbour.key) as book:
+            assert book.connection.scalar(sql("SHOW statement_timeout")) == "5min"
+            book.connection.execute(sql("SET LOCAL statement_timeout = 50"))
+            book.connection.execute(sql("SELECT pg_sleep(60)"))
 
-        def sleep() -> None:
-            with store.write(project.key) as book:
-                assert book.connection.scalar(sql("SHOW statement_timeout")) == "5min"
-                book.connection.execute(sql("SET LOCAL statement_timeout = 50"))
-                book.connection.execute(sql("SELECT pg_sleep(60)"))
-
-        with pytest.raises(ServerError, match=r"ended a statement that took too long .* Nothing was changed"):
-            sleep()
+    with pytest.raises(ServerError, match=r"ended a statement that took too long .* Nothing was changed"):
+        sleep()
 
 
 @pytest.mark.parametrize("text", ["\0", "a\0b\ufdd0c", "\ufdd00\0"])
@@ -401,20 +314,6 @@ def test_server_is_never_migrated_on_its_own(url: str) -> None:
             open_store(url)
 
 
-def test_views_and_triggers_can_be_created_again(url: str) -> None:
-    """Each migration does so."""
-    dialect = PostgresDialect(make_url(url))
-    with dialect.make_engine().begin() as connection:
-        before = postgres.programmed(connection)
-        dialect.drop_views_and_triggers(connection)
-        assert postgres.programmed(connection) == []
-        dialect.make_views_and_triggers(connection)
-        assert postgres.programmed(connection) == before
-    dialect.close()
-
-    assert {kind for kind, _, _ in before} == {"view", "trigger", "function", "index", "dictionary"}
-
-
 def test_other_programs_tables_are_untouched() -> None:
     postgres.require_server()
     theirs = postgres.new_database()
@@ -448,10 +347,7 @@ def test_export_is_the_same_from_both_databases(url: str, tmp_path: Path) -> Non
     "question",
     ["SELECT pg_read_file('PG_VERSION')", "SELECT pg_reload_conf()", "SELECT lo_import('/etc/passwd')"],
 )
-def test_superusers_query_can_not_read_files(url: str, question: str) -> None:
-    with open_store(url) as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
-
+def test_superusers_query_can_not_read_files(url: str, harbour: Project, question: str) -> None:
     with user_sql.ask(url, "TABLE live_key_points", project_key="") as answer:
         assert [row[1] for row in answer.rows] == ["oth-001"]
     with pytest.raises(ArgumentError, match="permission denied"), user_sql.ask(url, question, project_key=""):

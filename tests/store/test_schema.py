@@ -1,4 +1,4 @@
-"""The schema: the migrations make what the tables say, and its checks hold against raw SQL too."""
+"""The schema: its checks and triggers, also against plain SQL."""
 
 import re
 import sqlite3
@@ -41,22 +41,14 @@ def _insert(raw: Any, **columns: object) -> None:
     "fault",
     [
         {"helpful": -1},
-        {"harmful": -1},
-        {"helpful": 1.5},  # which PostgreSQL rounds: it is a whole number that is kept
-        {"harmful": 0.5},
-        {"helpful": None},
         {"harmful": None},
         {"helpful": "many"},
-        {"harmful": "3x"},
-        {"text": ""},
         {"text": " \t\n\r"},
         {"text": "\u2003\u00a0"},
         {"text": None},
-        {"name": ""},
         {"name": "  "},
         {"name": None},
         {"section": "PATTERNS"},
-        {"section": None},
         {"name": "pat-001"},
         {"id": 1},
         {"retired_reason": "because"},
@@ -64,17 +56,9 @@ def _insert(raw: Any, **columns: object) -> None:
     ids=str,
 )
 def test_bad_row_is_refused(raw: Any, fault: dict[str, object]) -> None:
-    if is_rounded(raw, *fault.values()):
-        _insert(raw, **fault)
-        assert isinstance(raw.execute("SELECT helpful + harmful FROM key_points WHERE id = 2").fetchone()[0], int)
-        return
     with pytest.raises(REFUSALS):
         _insert(raw, **fault)
-
-
-def is_rounded(raw: Any, value: object) -> bool:
-    """Whether the database rounds *value*, as PostgreSQL does; SQLite refuses it."""
-    return isinstance(value, float) and isinstance(raw, PlainConnection)
+    _insert(raw)  # without the fault
 
 
 @pytest.mark.postgres
@@ -82,24 +66,16 @@ def is_rounded(raw: Any, value: object) -> bool:
     "statement",
     [
         "UPDATE revisions SET message = 'never happened'",
+        "UPDATE revisions SET header = NULL, final_newline = NULL, message = '[forgotten]'",
         "DELETE FROM revisions",
         "INSERT OR REPLACE INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 1, 't', 'edit', 'a')",
         "INSERT INTO revisions (playbook_id, number, time, source, actor) VALUES (1, 7, 't', 'edit', 'a')",
-        "UPDATE revisions SET actor = 'nobody'",
-        "UPDATE revisions SET header = NULL, final_newline = NULL, message = '[forgotten]'",
-        "UPDATE changes SET helpful = 99",
         "UPDATE changes SET text = '[forgotten]'",
-        "UPDATE changes SET reason = NULL",
         "DELETE FROM changes",
-        "INSERT OR REPLACE INTO changes SELECT * FROM changes",
         "UPDATE votes SET tag = 'harmful'",
-        "UPDATE votes SET rationale = NULL",
         "DELETE FROM votes",
-        "INSERT OR REPLACE INTO votes SELECT * FROM votes",
-        "UPDATE skipped_operations SET reason = 'none'",
         "UPDATE skipped_operations SET operation = '[forgotten]'",
         "DELETE FROM skipped_operations",
-        "INSERT OR REPLACE INTO skipped_operations SELECT * FROM skipped_operations",
         "DELETE FROM key_points",
         "INSERT OR REPLACE INTO key_points SELECT * FROM key_points",
         *(
@@ -107,17 +83,13 @@ def is_rounded(raw: Any, value: object) -> bool:
             for name, key, what in (
                 ("revisions", "number", "actor = 'nobody'"),
                 ("changes", "revision, seq", "helpful = 9"),
-                ("votes", "revision, seq", "tag = 'harmful'"),
-                ("skipped_operations", "revision, seq", "reason = 'none'"),
                 ("key_points", "id", "name = 'pat-009'"),
             )
         ),
         "UPDATE key_points SET name = 'pat-002'",
-        "UPDATE OR REPLACE key_points SET name = 'pat-002'",
         "UPDATE key_points SET retired_in = 1, forgotten = 1",
         "DELETE FROM playbooks",
-        "INSERT INTO erasures (playbook_id, id, revision, selected_by, points, time)"
-        " VALUES (1, 1, 1, 'name', '[]', 'now')",
+        "INSERT INTO erasures (playbook_id, id, revision, selected_by, points, time) VALUES (1, 1, 1, 'x', '[]', 't')",
     ],
 )
 def test_history_can_not_be_rewritten(raw: Any, project: Project, statement: str) -> None:

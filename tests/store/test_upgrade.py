@@ -131,13 +131,6 @@ def test_newer_database_is_refused_and_untouched(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_older_database_is_refused_without_upgrade(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "SCHEMA", _NEXT)
-
-    with pytest.raises(SchemaError, match=rf"schema {SCHEMA:04d}.*needs {_NEXT:04d}.*playbook db upgrade"):
-        migrate.require_current(f"sqlite:///{path}")
-
-
 def test_other_file_is_refused_and_untouched(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
@@ -209,9 +202,7 @@ def _frozen(tmp_path: Path, schema: int) -> Path:
     return Path(shutil.copy(_FROZEN / f"{schema:04d}.db", tmp_path / "playbook.db"))
 
 
-def test_upgrade_ranks_points_as_new_ones(
-    tmp_path: Path,
-) -> None:
+def test_upgrade_ranks_points_as_new_ones(tmp_path: Path) -> None:
     """Votes stay, and no point rests for what was shown before."""
     path = _frozen(tmp_path, 5)
     ranked = (
@@ -234,43 +225,16 @@ def test_upgrade_ranks_points_as_new_ones(
     assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
 
 
-def test_upgrade_dates_the_confirmation_of_points(tmp_path: Path) -> None:
-    """The last text or helpful vote confirms a point."""
-    path = _frozen(tmp_path, 5)
-
-    migrate.ensure_current(f"sqlite:///{path}")
-
-    with closing(sqlite3.connect(path)) as connection:
-        confirmed = dict(
-            connection.execute(
-                "SELECT k.name, r.number FROM key_points AS k JOIN revisions AS r"
-                " ON r.playbook_id = k.playbook_id AND r.time = k.confirmed_at WHERE k.playbook_id = 1"
-            ).fetchall()
-        )
-        votes = "SELECT max(revision) FROM vote_log WHERE playbook = '/work/harbour' AND name = ? AND tag = 'helpful'"
-        created = dict(connection.execute("SELECT name, created_in FROM key_points WHERE playbook_id = 1").fetchall())
-        rewordings = "SELECT max(revision) FROM history WHERE playbook = '/work/harbour' AND name = ? AND text <> ''"
-        (voted,), (reworded,) = (
-            connection.execute(query, [name]).fetchone()
-            for query, name in ((votes, "pat-001"), (rewordings, "ctx-001"))
-        )
-    assert confirmed.keys() == created.keys()
-    assert (confirmed["pat-001"], confirmed["ctx-001"]) == (voted, reworded)
-    assert voted > created["pat-001"]
-    assert reworded > created["ctx-001"]
-    assert confirmed["mis-002"] == created["mis-002"]
-
-
 def test_upgrade_renames_trust_of_proposals(tmp_path: Path) -> None:
     path = _frozen(tmp_path, 12)
-    said = '[{"quote": "q", "place": "p", "trust": "files"}]'
+    evidence = '[{"quote": "q", "place": "p", "trust": "files"}]'
     with closing(sqlite3.connect(path)) as connection, connection:
         ((playbook,),) = connection.execute("SELECT min(id) FROM playbooks")
         for number, trust in enumerate(("user", "tests", "files", "fetched"), 50):
             connection.execute(
                 "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, created_at)"
                 " VALUES (?, ?, 'ADD', '{}', ?, ?, '2026')",
-                (playbook, number, said, trust),
+                (playbook, number, evidence, trust),
             )
         ((key,),) = connection.execute("SELECT key FROM playbooks WHERE id = ?", (playbook,))
     maintenance.upgrade(f"sqlite:///{path}")
@@ -299,16 +263,10 @@ def test_upgrade_renames_tables_of_showings(tmp_path: Path) -> None:
         names = " ".join(sql or name for name, sql in connection.execute("SELECT name, sql FROM sqlite_master"))
         assert "injections" not in names
         assert "ck_showing_counts_by_prompt" in names
-        connection.execute(
-            "INSERT INTO showings (playbook_id, session_id, seq, source, revision, points, left_out, time)"
-            " VALUES (1, 'new', 1, 'startup', 1, '[2]', 0, '2028')"
-        )
-        counts = "SELECT sessions, last_at FROM showing_counts WHERE (playbook_id, point_id) = (1, 2)"
-        assert connection.execute(counts).fetchone() == (3, "2028")
 
 
 def test_upgrade_finds_causes_of_retirements(tmp_path: Path) -> None:
-    """A reason in a person's own words tells no cause."""
+    """A reason in a person's own words gives no cause."""
     path = _frozen(tmp_path, 16)
     rows = (
         ("prune", "pruned 1 point", "pruned: 4 harmful, 1 helpful", "harmful"),

@@ -1,4 +1,4 @@
-"""What the views make of the rows, where that isn't plain."""
+"""The views: what their columns count."""
 
 import re
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from playbook_db.domain.merging.undo_rules import RevisionRange
 from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history, sql
-from tests.databases import DISTRIBUTED, REFUSALS, PlainConnection, raw_connection
+from playbook_db.services.reading import history
+from tests.databases import REFUSALS, raw_connection
 
 pytestmark = pytest.mark.postgres
 
@@ -192,31 +192,3 @@ def test_each_row_has_its_undo(project: Project, raw: Any) -> None:
     assert {row["undone_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
     undos = raw.execute("SELECT revision, undone_in FROM undos ORDER BY revision")
     assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
-
-
-def test_lineage_of_a_point_ends_with_its_own_merge(project: Project, raw: Any) -> None:
-    """It leaves out merges that were undone."""
-    if DISTRIBUTED and isinstance(raw, PlainConnection):
-        pytest.skip("Citus asks no recursive query of views")
-
-    def goes_into(name: str, successor: str) -> int | None:
-        with project.store.write(project.key) as book:
-            book.draft.retire(name, reason=f"into {successor}", successor=successor)
-            return book.commit("dedup", "a duplicate").revision
-
-    goes_into("pat-001", "pat-002")
-    undo.undo(project)
-    before = goes_into("pat-001", "pat-002")
-    edit.add(project, "four", section="pat")
-    goes_into("pat-004", "pat-002")
-    undo.undo(project)
-    after = goes_into("pat-002", "pat-003")
-    edit.restore(project, "pat-002")
-    goes_into("pat-004", "pat-002")
-    (question,) = (
-        each.sql for each in sql.parse_questions(sql.read_docs()) if each.title.startswith("Which points did one come")
-    )
-
-    rows = raw.execute(question.replace("pat-018", "pat-003"), {"project": project.key}).fetchall()
-
-    assert [tuple(row)[:4] for row in rows] == [("pat-002", "pat-003", after, 1), ("pat-001", "pat-002", before, 2)]
