@@ -1,4 +1,4 @@
-"""Each entry of the tables that redaction works with is tried: what it stands for is masked, or left alone.
+"""Each entry of the tables of redaction masks its secrets, or leaves its texts alone.
 
 A test goes through a table and lists every entry that fails.
 """
@@ -25,7 +25,7 @@ _TAILS = (
     f"{_TOKEN[:22]}.{_TOKEN[:6]}.{_TOKEN}{_TOKEN[:6]}",
     *("." + _HEX[:32] + "." + _HEX[:32], _HEX[:32] + "." + _HEX[:32], _TOKEN + _TOKEN + _TOKEN, _TOKEN[:20] + "==."),
 )
-# What stands around a secret: §P is a password, §T a token, §H hex digits, §U a UUID, and {a} the anchor.
+# The text around a secret: §P is a password, §T a token, §H hex digits, §U a UUID, and {a} the anchor.
 _LINES = r"""
 x:{a}sAlT1$§T§T|C{a}: a=§T|{a}§T|{a}Ym9iOnM0Y3IzdHA0c3M=|{a}h login ann password §P|{a}h account a password §P
 https://{a}a/§T|https://x.io{a}a/b/§T|https://x.io{a}§T|https://{a}§T
