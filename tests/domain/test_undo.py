@@ -181,6 +181,17 @@ def test_taken_position_moves_a_point_to_the_end() -> None:
         assert draft["pat-001"] == replace(WAS, position=position)
 
 
+def test_undo_swaps_two_points() -> None:
+    one, two = WAS, a_key_point("pat-002", "use mypy", position=2)
+    swapped = [replace(one, position=2), replace(two, position=1)]
+    effect = Effect({p.name: live(p) for p in (one, two)}, {p.name: live(p) for p in swapped}, Header(), Header())
+    draft = Draft(Playbook(tuple(swapped)))
+
+    undo_revisions(draft, effect, {}, revisions=RevisionRange(3, 3))
+
+    assert draft.points() == [one, two]
+
+
 HEADER = Header((("version", "1.0"), ("last_updated", "then"), ("sections", None)))
 
 
