@@ -171,7 +171,7 @@ def test_installed_wheel_works(run: Run, tmp_path: Path, environments: Callable[
     (tmp_path / "project" / "old.json").write_text(json.dumps(a_flat_dict("use type hints"), indent=2) + "\n")
     assert playbook("--version") == f"playbook, version {_VERSION}\n"
     described = json.loads(playbook("db", "metadata", "--db", "x.db"))["databases"]["x"]
-    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (29, True)
+    assert (len(described["queries"]), "live_key_points" in described["tables"]) == (15, True)
     playbook("init")
     assert "1 added" in playbook("import", "old.json")
     playbook("add", "boats float")
