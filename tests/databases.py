@@ -138,14 +138,12 @@ class PlainConnection:
         speak_as_sqlite(self._connection)
 
     def execute(self, statement: str, values: Sequence[object] | Mapping[str, object] = ()) -> Any:
-        """What the server answers to *statement* with *values*."""
         statement = statement.replace("%", "%%").replace("?", "%s")
         if isinstance(values, Mapping):
             statement = re.sub(r"(?<![:\w]):(\w+)", r"%(\1)s", statement)
         return self._connection.execute(statement.encode(), values)
 
     def close(self) -> None:
-        """Let go of it."""
         self._connection.close()
 
 

@@ -38,11 +38,9 @@ class Link:
 
     @property
     def text(self) -> str:
-        """The URL as a client is given it."""
         return self.url.render_as_string(hide_password=False)
 
     def set(self, state: State) -> None:
-        """Be open, silent or cut from now on."""
         self.state = state
         if state == "cut":
             for each in self._sockets:
@@ -112,7 +110,6 @@ class _Counter:
         self._link, self._left, self._has_begun = link, b"", False
 
     def see(self, data: bytes) -> None:
-        """Count those in *data*; messages may be cut anywhere."""
         self._left += data
         while True:
             head = 1 if self._has_begun else 0  # the first message has no kind

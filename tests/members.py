@@ -37,12 +37,10 @@ class Member:
 
     @property
     def url(self) -> str:
-        """The member's own database."""
         return f"sqlite:///{self.home}/.claude/playbook/playbook.db"
 
     @contextmanager
     def as_him(self) -> Iterator[None]:
-        """Work as this member."""
         with self.patch.context() as patch:
             patch.setenv("HOME", str(self.home))
             for name in ("LOGNAME", "USER"):  # the first one wins
@@ -54,23 +52,19 @@ class Member:
 
     @contextmanager
     def own(self) -> Iterator[Project]:
-        """The project in the member's own database."""
         with self.as_him(), open_store(self.url) as store:
             yield Project.in_folder(store, str(self.folder))
 
     @contextmanager
     def shared(self) -> Iterator[Project]:
-        """The project with the team's playbook."""
         with self.own() as own, Servers() as servers, of_team(own, servers) as project:
             yield project
 
     def join(self, url: str) -> None:
-        """Let the project join the team."""
         with self.own() as own, joining.joining(own, url, NAME) as begun:
             begun.finish()
 
     def leave(self) -> None:
-        """Leave the team."""
         with self.own() as own:
             team.leave(own)
 
@@ -81,7 +75,6 @@ class Member:
                 edit.add(project, text, section="PATTERNS & APPROACHES")
 
     def membership(self) -> Membership:
-        """The team that the project has joined."""
         with self.own() as own:
             found = find_membership(own)
         assert found is not None
@@ -89,11 +82,9 @@ class Member:
 
     @property
     def replica(self) -> Path:
-        """The file of the replica."""
         return Path(sqlite_open.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
 
     def points(self) -> list[str]:
-        """The texts that the member's sessions may be shown."""
         connection = sqlite_open.open_replica(str(self.replica))
         try:
             project = hook_queries.find_project(connection.execute, self.membership().name)
@@ -114,24 +105,20 @@ class Member:
         return path
 
     def work(self) -> WorkResult:
-        """Run the worker."""
         with self.as_him():
             result = worker.run(self.url)
         assert result is not None
         return result
 
     def jobs(self) -> list[Job]:
-        """The member's jobs."""
         with self.own() as own:
             return queue.list_jobs(own.store)
 
     def rows(self, query: str) -> list[Any]:
-        """What *query* finds in the member's own database."""
         with self.own() as own:
             return rows(own.store, query)
 
     def log(self) -> list[str]:
-        """The lines in the log of the member's workers."""
         path = self.home / ".claude" / "playbook" / "logs" / "worker.log"
         return path.read_text("utf-8").splitlines() if path.exists() else []
 

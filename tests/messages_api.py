@@ -41,7 +41,6 @@ class Rule:
     times: int | None = None
 
     def fits(self, request: Request) -> bool:
-        """Whether the rule speaks of *request*."""
         if self.when and not self.when(request):
             return False
         return bool(re.search(self.said, request.last_said) and re.search(self.system, request.system))
@@ -73,12 +72,10 @@ class MessagesApi:
 
     @property
     def url(self) -> str:
-        """What a client takes for ANTHROPIC_BASE_URL."""
         return self._server.url
 
     @property
     def requests(self) -> list[Request]:
-        """Everything asked so far, oldest first."""
         with self._news:
             return list(self._requests)
 
@@ -87,7 +84,6 @@ class MessagesApi:
         return [request for request in self.requests if request.is_message and not _is_for_marks(request)]
 
     def marked(self) -> list[Request]:
-        """The requests for marks of risk, oldest first."""
         return [request for request in self.requests if _is_for_marks(request)]
 
     def outward(self) -> list[str]:
@@ -102,7 +98,6 @@ class MessagesApi:
             )
 
     def _take(self, request: Request) -> int:
-        """Remember *request*; its number, from 1."""
         with self._news:
             self._requests.append(request)
             self._news.notify_all()

@@ -68,12 +68,10 @@ class Request:
 
     @property
     def is_message(self) -> bool:
-        """Whether the model is asked for a message."""
         return (self.method, self.path) == ("POST", "/v1/messages")
 
     @property
     def system(self) -> str:
-        """The system prompt."""
         return text_of(self.body.get("system"))
 
     @property
@@ -83,7 +81,6 @@ class Request:
 
     @property
     def last_said(self) -> str:
-        """The last message of the user, tool results included."""
         users = [message for message in self.body.get("messages") or () if message.get("role") == "user"]
         return text_of(users[-1].get("content")) if users else ""
 

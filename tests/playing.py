@@ -47,7 +47,6 @@ class SampleSession:
         return str(path)
 
     def reflection(self) -> str:
-        """What the reflector answers."""
         tags = [
             {"name": name, "tag": tag, "rationale": "as it says", "ignored": False, "evidence": quotes}
             for name, tag, quotes in self.votes
@@ -59,7 +58,6 @@ class SampleSession:
         return json.dumps({"analysis": "Here is what I learned.", "bullet_tags": tags, "lessons": lessons})
 
     def all_operations(self) -> list[dict[str, Any]]:
-        """What the curator asks for."""
         added = [
             {"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES", "evidence": quotes}
             for text, quotes in self.lessons
@@ -67,7 +65,6 @@ class SampleSession:
         return [*added, *self.operations]
 
     def curation(self) -> str:
-        """What the curator answers."""
         return json.dumps({"reasoning": "As the session shows.", "operations": self.all_operations(), "apart": []})
 
 

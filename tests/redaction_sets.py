@@ -25,7 +25,6 @@ class Sample:
 
     @property
     def pieces(self) -> frozenset[str]:
-        """Each twelve characters in a row of a secret."""
         runs = [run for secret in self.secrets for run in re.findall(r"[A-Za-z0-9+/_=-]{12,}", secret)]
         return frozenset(run[place : place + 12] for run in runs for place in range(len(run) - 11))
 

@@ -91,10 +91,6 @@ def _given_up(source: str) -> list[str]:
     return [name for name in names if GIVEN_UP.intersection(words_of(name)) or TAKE_BACK.search(name)]
 
 
-def test_given_up_words_are_found_in_tests() -> None:
-    assert _given_up("def test_user_is_told(): ...\ndef test_file(): ...") == ["test_user_is_told"]
-
-
 def test_no_two_public_classes_share_a_name() -> None:
     places = defaultdict(list)
     for module, path in MODULES.items():

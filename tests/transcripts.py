@@ -27,7 +27,6 @@ class TranscriptBuilder:
         self._answers = 0
 
     def user(self, text: str, **fields: Any) -> str:
-        """A prompt that the user typed; the line's uuid."""
         typed: dict[str, Any] = {"promptSource": "typed", "origin": {"kind": "human"}}
         return self._conversation("user", {"role": "user", "content": text}, **{**typed, **fields})
 
@@ -65,7 +64,6 @@ class TranscriptBuilder:
         self.result(output, is_error=is_error)
 
     def meta(self, text: str) -> None:
-        """What the client says in the user's name."""
         self.user(text, isMeta=True)
 
     def command_echo(self, name: str = "/compact", output: str = "Compacted") -> None:
@@ -77,7 +75,6 @@ class TranscriptBuilder:
         self._conversation("user", {"role": "user", "content": printed})
 
     def notification(self, result: str) -> None:
-        """The note that a subagent is done."""
         text = f"<task-notification>\n<task-id>a0a5e0</task-id>\n<result>{result}</result>\n</task-notification>"
         self.user(text, origin={"kind": "task-notification"}, promptSource="system")
 
@@ -95,7 +92,6 @@ class TranscriptBuilder:
         self.add({"parentUuid": None, "type": "attachment", "attachment": {**given, **fields}, **about})
 
     def queue(self, *operations: str, text: str) -> None:
-        """What older clients write about such a message."""
         for operation in operations:
             self.add({"type": "queue-operation", "operation": operation, "content": text})
 
@@ -130,18 +126,15 @@ class TranscriptBuilder:
         self.add({"type": "api-request-blob", "sessionId": self.session_id, "message": message})
 
     def housekeeping(self) -> None:
-        """Lines about the session, not of it."""
         self.add({"type": "mode", "mode": "normal", "sessionId": self.session_id})
         self.add({"type": "last-prompt", "lastPrompt": "again", "sessionId": self.session_id})
         self.add({"type": "file-history-snapshot", "messageId": "x", "snapshot": {}, "isSnapshotUpdate": False})
         self.add({"type": "queue-operation", "operation": "enqueue", "content": "again"})
 
     def add(self, entry: object) -> None:
-        """A line of any kind."""
         self.lines.append(json.dumps(entry, ensure_ascii=False))
 
     def raw(self, line: str) -> None:
-        """A line that need not be JSON."""
         self.lines.append(line)
 
     def content(self, half: str = "") -> bytes:
@@ -149,7 +142,6 @@ class TranscriptBuilder:
         return ("".join(f"{line}\n" for line in self.lines) + half).encode("utf-8", "surrogatepass")
 
     def write(self, path: Path, half: str = "") -> str:
-        """Write the file; its path."""
         path.write_bytes(self.content(half))
         return str(path)
 

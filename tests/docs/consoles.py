@@ -1,6 +1,6 @@
-"""The consoles of the documentation: commands, each with what it prints, typed one after the other into one project.
+"""The consoles of the documentation: commands, each with what it prints, in one project.
 
-A line `...` in what is printed stands for any lines. Times, sizes and the folders of the test are none of the reader's.
+A line `...` in the output means any lines. Times, sizes and folders may differ.
 """
 
 import re
@@ -33,7 +33,7 @@ _CHANGING = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A command as it is typed, and what stands below it."""
+    """A command, and its output on the page."""
 
     command: str
     printed: str

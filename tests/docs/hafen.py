@@ -35,9 +35,10 @@ CHECKS = "While working run only the tests a change can touch; run `make check` 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that was learned from `day` days after the start: what it cited, the votes and the batch that came of
-    it, what reflector and curator said, and what asking them took; which points it ignored, at the price of a failed
-    call each, and which weren't among those of its start, and came by prompt."""
+    """A session that was learned from `day` days after the start.
+
+    It ignored the points `ignored`, each of which cost a failed call. The points `by_prompt` were not shown at its
+    start, but at a prompt."""
 
     id: str
     day: int
@@ -129,7 +130,7 @@ SIXTH = Session(
 
 
 class _Clock(datetime):
-    """The clock that the services look at, which stands until it is moved."""
+    """The clock of the services. It stops until a test moves it."""
 
     moment = START
 
@@ -139,7 +140,7 @@ class _Clock(datetime):
 
 
 def live_two_weeks(project: Project, start: datetime = START) -> Iterator[RevisionResult]:
-    """Change the playbook for two weeks; each revision as it is made."""
+    """Change the playbook for two weeks; gives each revision."""
     realistic = playbook_file.decode((EXAMPLES / "realistic.json").read_bytes(), source="realistic.json")
     batch = json.loads((EXAMPLES / "operations.json").read_text(encoding="utf-8"))["operations"]
 

@@ -1,7 +1,7 @@
 """The pictures of the documentation: `make pictures`.
 
-`docs/pictures/terminal.svg` is what a terminal shows while commands are typed into the project of docs/sql.md, in a
-throw-away home; a test types them again and compares. `learned.svg` is the start of a second session of the real
+`docs/pictures/terminal.svg` shows a terminal with commands in the project of docs/sql.md. A test types them again and
+compares. `learned.svg` is the start of a second session of the real
 client, whose model is scripted; a test with the client compares it. The others are what Chromium shows of
 `playbook web` after ten weeks, light and dark.
 """
@@ -84,7 +84,7 @@ def hafen(root: Path) -> Iterator[tuple[Path, dict[str, str]]]:
 
 
 def recorded(folder: Path, env: dict[str, str]) -> str:
-    """What a terminal shows, colours included, when all of TYPED is typed in *folder*."""
+    """What a terminal shows, with colors, if all of TYPED is typed in *folder*."""
     shown = "\n".join(_typed(command, _on_terminal(command, folder, env)) for command in TYPED)
     return shown.replace(str(folder), HAFEN).rstrip("\n")
 
@@ -126,7 +126,7 @@ def learned(world: "World") -> str:
 def _on_terminal(command: str, folder: Path, env: dict[str, str]) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 60, COLUMNS, 0, 0))
-    ours = {**env, "TERM": "xterm-256color", "PATH": str(Path(sys.executable).parent)}  # where no pager is
+    ours = {**env, "TERM": "xterm-256color", "PATH": str(Path(sys.executable).parent)}  # it has no pager
     ours.pop("PAGER", None)
     words = shlex.split(command)
     with subprocess.Popen(words, cwd=folder, stdin=follower, stdout=follower, stderr=follower, env=ours):
@@ -193,7 +193,7 @@ def take_pages(root: Path) -> None:
 
 
 def main() -> None:
-    """Make all pictures anew."""
+    """Make all pictures again."""
     PICTURES.mkdir(exist_ok=True)
     with short_folder() as root:
         with hafen(root / "terminal") as (folder, env):

@@ -1,4 +1,4 @@
-"""The pages of the commands say what the commands themselves say."""
+"""The pages of the commands agree with the commands."""
 
 import re
 import runpy

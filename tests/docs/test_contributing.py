@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files and targets that are there."""
+"""CONTRIBUTING.md names only files and targets that exist."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The pages of docs/ with commands in them: what they print is what is printed, and every command is one of ours."""
+"""The pages of docs/: their commands exist, and print what the page shows."""
 
 import re
 from pathlib import Path

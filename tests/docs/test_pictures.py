@@ -1,4 +1,4 @@
-"""The pictures of the documentation show what there is, and bring nothing from elsewhere."""
+"""The pictures of the documentation are current, and fetch nothing."""
 
 import re
 

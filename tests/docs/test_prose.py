@@ -1,4 +1,4 @@
-"""The linter of prose notices each fault, in each kind of text, and leaves right sentences alone."""
+"""The linter of prose finds each fault in each kind of text, and nothing else."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""README.md and ARCHITECTURE.md: short, and true of the code."""
+"""README.md and ARCHITECTURE.md are short, and agree with the code."""
 
 import re
 from pathlib import Path

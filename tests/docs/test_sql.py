@@ -1,4 +1,4 @@
-"""docs/sql.md and examples/ are true of the database and of the command as they are."""
+"""docs/sql.md and examples/ agree with the database and the command."""
 
 import json
 import os

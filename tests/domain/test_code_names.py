@@ -1,4 +1,4 @@
-"""Which names a file defines, and which a text writes as code."""
+"""The names that a file defines, and those that a text writes as code."""
 
 import pytest
 from hypothesis import given

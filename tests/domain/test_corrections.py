@@ -1,4 +1,4 @@
-"""Which of the user's turns correct the assistant."""
+"""Messages of the user that correct the assistant."""
 
 import pytest
 

@@ -64,16 +64,6 @@ def test_change_says_if_the_text_is_new() -> None:
     assert [change.reworded for change in draft.changes] == [False, True, False, False, True]
 
 
-def test_points_are_in_canonical_order() -> None:
-    draft = a_draft(a_key_point("oth-001", section=OTHERS), a_key_point("pat-001"))
-
-    draft.add(a_key_point("mis-001", section="MISTAKES TO AVOID"))
-    draft.add(a_key_point("pat-002"))
-
-    assert names_of(draft) == ["pat-001", "pat-002", "mis-001", "oth-001"]
-    assert [point.name for point in draft.playbook().points] == names_of(draft)
-
-
 def test_changed_point_keeps_its_position() -> None:
     """If its section changes, it comes last there."""
     draft = a_draft(
@@ -84,16 +74,6 @@ def test_changed_point_keeps_its_position() -> None:
     draft.change(replace(draft["pat-002"], section=OTHERS), kind="edit")
 
     assert names_of(draft) == ["pat-001", "pat-003", "oth-001", "pat-002"]
-
-
-def test_placed_point_has_the_given_position() -> None:
-    draft = a_draft(a_key_point("pat-001"), a_key_point("pat-002"), spent=("pat-000",))
-
-    draft.place(a_key_point("pat-000", position=0), kind="restore")
-    draft.place(replace(draft["pat-001"], position=draft.free_position()), kind="move")
-    draft.add(a_key_point("pat-003"))
-
-    assert names_of(draft) == ["pat-000", "pat-002", "pat-001", "pat-003"]
 
 
 def test_retired_name_stays_used() -> None:

@@ -1,4 +1,4 @@
-"""Which points say the same: equal, similar and near ones."""
+"""Points with the same advice: equal, similar and near ones."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from playbook_db.domain.duplicates import (
     words_of,
 )
 from playbook_db.domain.playbook import KeyPoint, Playbook, normalised, playbook_of
-from tests.builders import a_draft, a_key_point, key_point_lists, playbooks_of_few_texts, texts
+from tests.builders import a_draft, a_key_point, key_point_lists, playbooks_of_few_texts
 
 numbered_points = key_point_lists(of=st.integers(0, 20).map(str), votes=st.integers(0, 5))
 
@@ -204,22 +204,6 @@ def test_curator_gets_pairs_and_known_texts() -> None:
         {1: ["pat-001"]},
     )
     assert candidates(points, apart=[("pat-003", "pat-002")]) == ([], {})
-
-
-@given(st.lists(texts, max_size=8))
-def test_pairs_are_unique_and_similar_enough(said: list[str]) -> None:
-    points = [a_key_point(f"pat-{number}", text) for number, text in enumerate(said)]
-    pairs = near_pairs(points, limit=100)
-
-    assert all(one.name != other.name and MIN_LIKENESS <= likeness <= 1 for one, other, likeness in pairs)
-    names = {frozenset((one.name, other.name)) for one, other, _ in pairs}
-    assert len(names) == len(pairs)
-    assert names == {
-        frozenset((one.name, other.name))
-        for one in points
-        for other, _ in near_points(one.text, points, limit=100)
-        if other.name != one.name
-    }
 
 
 @pytest.mark.parametrize("split", SPLITS)

@@ -1,4 +1,4 @@
-"""Blanking: what is to be forgotten goes wherever it stands, and nothing else does."""
+"""Erasing a text or a pattern everywhere, and nothing else."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Three files become one: by the rules of the mirror, to the byte where nothing is to be done, and always readable."""
+"""Three files become one, by the rules of the mirror."""
 
 import json
 from typing import Any

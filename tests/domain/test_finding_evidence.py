@@ -1,4 +1,4 @@
-"""Where a quote stands, and what class that gives it."""
+"""The place of a quote in a session, and how far that place is trusted."""
 
 import pytest
 

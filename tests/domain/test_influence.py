@@ -1,4 +1,4 @@
-"""What counts and what waits, by the evidence and by the texts from outside."""
+"""Evidence and texts from outside decide what counts and what waits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What counts of what the models say: by what the session had, and by where its evidence stands."""
+"""Votes and operations of the models: which ones count, wait or become a note."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which versions of a mirror hold which."""
+"""Versions of a mirror, and the versions that each of them includes."""
 
 from playbook_db.domain.merging.lineage import Lineage, Version
 

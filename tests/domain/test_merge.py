@@ -60,7 +60,7 @@ def texts_of(playbook: Playbook) -> set[str]:
 
 
 def after_taking_in(ours: Playbook, theirs: Playbook, *retired: KeyPoint) -> tuple[Playbook, Sequence[str]]:
-    """Our playbook after taking in *theirs*, and the notes."""
+    """Our playbook after the import of *theirs*, and the notes."""
     before = retired_points(*retired)
     draft = a_draft_of(ours, before)
     notes = merge_two_way(draft, theirs, before)
@@ -334,7 +334,7 @@ def test_merge_loses_no_text(versions: tuple[Playbook, Playbook, Playbook]) -> N
         assert live in allowed
         assert allowed <= {live, *history}
     added = [point for side in (ours, theirs) for point in side.points if point.name not in base.by_name]
-    # Texts that are equal up to normalising are one point, in the words of ours.
+    # Texts that are equal after normalization are one point, with our text.
     assert {normalised(point.text) for point in added} <= {normalised(point.text) for point in merged.points}
 
 

@@ -47,7 +47,7 @@ def text_of(content: dict[str, Any], header: Header) -> str:
 
 
 def refusal_of(data: bytes | str) -> PlaybookFileError:
-    """The error with which *data* is refused; it names the file and says that nothing was taken in."""
+    """The error with which *data* is refused; it names the file and says that nothing was imported."""
     with pytest.raises(PlaybookFileError) as caught:
         decode(data, source=SOURCE)
     assert str(caught.value).startswith(f"{SOURCE}{', ' if caught.value.place else ''}{caught.value.place}: ")

@@ -1,4 +1,4 @@
-"""What a session says again: which points it confirms, and which waiting points count then."""
+"""A session confirms points, and makes waiting proposals count."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is redacted in a text, and which parts are left out."""
+"""Secrets are masked in a text, and private parts are left out."""
 
 import base64
 import json

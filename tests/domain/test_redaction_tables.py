@@ -1,10 +1,11 @@
-"""Each entry of the tables that redaction works with is tried: what it stands for is masked, or left alone.
+"""Each entry of the tables of redaction masks its secrets, or leaves its texts alone.
 
 A test goes through a table and lists every entry that fails.
 """
 
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -25,40 +26,7 @@ _TAILS = (
     f"{_TOKEN[:22]}.{_TOKEN[:6]}.{_TOKEN}{_TOKEN[:6]}",
     *("." + _HEX[:32] + "." + _HEX[:32], _HEX[:32] + "." + _HEX[:32], _TOKEN + _TOKEN + _TOKEN, _TOKEN[:20] + "==."),
 )
-# What stands around a secret: §P is a password, §T a token, §H hex digits, §U a UUID, and {a} the anchor.
-_LINES = r"""
-x:{a}sAlT1$§T§T|C{a}: a=§T|{a}§T|{a}Ym9iOnM0Y3IzdHA0c3M=|{a}h login ann password §P|{a}h account a password §P
-https://{a}a/§T|https://x.io{a}a/b/§T|https://x.io{a}§T|https://{a}§T
-{a}\n  0f:1e:2d:3c:4b:5a:69:78:87:96|{a}§T§T<|{a}=§T§T|{a}T:S;S:home;P:§P;;|w{a}"home", "§P");
-S{a} = "legal winner thank year wave sausage worth useful match winning yellow panther"
-P{a} = "legal winner thank year wave sausage worth useful match winning yellow panther"
-tool {a}ann -p §P|{a}ann:§P|{a}"ann:§P"|{a}ann / §P|{a}'ann:§P'|{a} -u admin -P §P|{a}admin:§P|{a} identified by '§P'
-{a} -a §P|{a} login -u ann -p §P|{a} -u ann:§P|{a} -u "ann:§P"|{a} -a ann:§P x.io|{a} -a "ann:§P" x.io
-user {a} '§P'|{a} -S h -P §P|{a} a -p§P x.7z|{a} -h h -u ann -p §P|{a}walk -c §P h|{a}walk -A §P h|{a}walk -X §P h
-{a}client //h/x -U ann%§P|{a}client //h/x -U "ann%§P"|{a} //h -U ann%§P|{a} //h -U "ann%§P"
-{a} -u ann,§P h|{a} -u "ann,§P" h|{a} -p §P ann|{a}generic-password -a ann -w §P|{a}for x: ann:§P|{a} home §P
-{a} app/§P|{a} target sys/§P|{a} host 10.0.0.1 key §P|{a} user ann v3 auth sha §P|{a} user ann priv aes 128 §P
-{a} "§P"|{a}\nann\n§P\n|{a} x http://h:9000 ann §P|{a}exec x/ann:§P@h|{a} --paperkey §P|{a} . -passwd /x §P
-{a} user:password ann §P|{a} upwd ann §P|{a} §P|{a} ann §P|{a} x <<< §P|{a} to x user ann using §P|{a}ann' USING '§P'
-{a}DbPassword /t REG_SZ /d §P|{a}\n  list: |{a}\n list: root:§P|{a}acr login -n x -p §P|{a}elastic = §P|{a} 7 §P
-"{a}": {"result": "§P"}|{a} --query SecretString\n§P\n|{a} access\n§P\n|{a} --value '{"p": "§P"}'
-{a} x --secret-string §P|{a} sha2 BY '§P'|{a}ann:§T|{a} with §T|{a}ann §T|{a} x.nupkg §T|{a} -t §T|{a} --value §T
-{a}"§T")|{a}b"§T=")|{a}: §U|{a}=§U|{a}Name=§T|{a} secret: JBSWY3DPEHPK3PXPJBSW
-{a} of ann / §P|{a}: 4711|{a} to it: 4711|{a}4711|{a} here: 4a7c1 9b2d2 7e3f3|{a} 17, left 63, left 41
-{a}, tR-4-qK-7w-2Lx|{a} is: t R 7 k q 2 L
-{a} pumpkin level decade rough bulk athlete zone ginger captain mule siren topic|{a}: K, o, r, b, seven
-{a}K, o, r, b, seven|{a}: 的 伟 阿 翻 粒 桥 墨 卡 童 鸡 沿 敢|{a} name: Quince|{a}: Quince|{a}vault secret show\n§P\n
-{a}: agia-pzym-zyfb-pxoe|{a}", "ann", "§P")|{a}'§P'}@h|see 't{a}R{a}7{a}k{a}Q{a}L{a}w{a}9'|{a}\n§L\n§L\n
-{a}G-482911 is your code
-{a}AQAwQAIBAAKB§T§T|{a}EAgEAMBMGByqGSM49§T|{a}AIBADANBgkqh§T§T|{a}§T§T|{a}ABRSA PRIVATE KEY-----\n§T§T
-{a}.exe /x /p §P|{a} -h x -p §P|{a} -pw §P h|{a} "a b" ann §P|{a} /pass:§P|{a} ann:§P|{a} *\nann * §P *
-{a}ann <<E\n§P\nE|{a}      : §P|{a}: Ym9iOnM0Y3IzdHA0c3M=
-h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
-{a}"ann:§P@tcp(db:3306)/x"|{a}\n[§B]|{a}  FULL  §K|{a}§Lx|{a}: xksd evjs icaz jqlh|{a}\n$9\n§P
-{a}A__B: "a4e71376:754f12a2"|{a}: §X|{a}0822455D0A16454A|{a}§Pb!\nbash: §Pb!: command not found
-{a}§P!Ax\nPassword: |{a}\nann:§P|{a}ann:§P@h|{a} for zip: lantern candle orchid|{a} for the door 4711|ann{a}§PxY
-{a}"§T".getBytes(UTF_8)|{a}§O|{a}§O§R|{a}key: §N|{a}§V"|{a}\n§M|{a}§T§T§T§T§T|ann{a}§P! ile g
-"""
+_AROUND = (Path(__file__).parents[1] / "data" / "secrets" / "around.txt").read_text(encoding="utf-8").splitlines()
 
 
 @cache
@@ -74,8 +42,8 @@ def _texts_for(anchor: str) -> list[str]:
     values |= {"B": ", ".join(map(str, range(64))), "K": (_TOKEN * 4)[:86] + "=="}
     values |= {"N": "-".join(["471108"] * 8), "V": _HEX.upper(), "M": (_TOKEN * 2)[:43] + "="}
     values |= {"O": (_HEX + "z9" + _HEX)[14:44]}
-    for text in _LINES.strip().replace("\n", "|").replace("\\n", "\n").split("|"):
-        parts = text.replace("{a}", anchor).split("\u00a7")
+    for text in _AROUND:
+        parts = text.replace("\\n", "\n").replace("{a}", anchor).split("\u00a7")
         made.append(parts[0] + "".join(values[part[0]] + part[1:] for part in parts[1:]))
     return made
 

@@ -1,4 +1,4 @@
-"""What a question asks for, and in which order the answers come."""
+"""The search terms of a question, and the order of its answers."""
 
 import pytest
 from hypothesis import given
@@ -107,14 +107,6 @@ def test_one_word_is_enough_for_a_short_question() -> None:
     assert 0.6 < least_fitting(few[:1]) == least_fitting(few) < 1
     assert least_fitting(few) < least_fitting(more[:10]) < least_fitting(more)
     assert 1 < least_fitting(few[:5], strongly=True) < 2 < least_fitting(more, strongly=True) == 3
-
-
-def test_identifier_is_one_word() -> None:
-    path = terms("why does internal/db/pool/conn_limit.go block here, on a clean checkout made yesterday evening")
-
-    assert len(path) > 11
-    assert least_fitting(path) == least_fitting(path[:1])
-    assert least_fitting([term for term in path if not term.is_whole]) > 1
 
 
 def test_long_point_needs_more() -> None:

@@ -1,4 +1,4 @@
-"""The canonical sections, and which of them somebody means."""
+"""The canonical sections, and how a name finds one of them."""
 
 import ast
 import inspect

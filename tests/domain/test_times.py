@@ -1,4 +1,4 @@
-"""What a person calls a time: dates, times, lengths of time ago."""
+"""Times as people write them: dates, times, lengths of time ago."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""Undoing revisions: which undos still count, and the merge of three states."""
+"""Undoing revisions: the undos that have effect, and the merge of three states."""
 
 from dataclasses import replace
 from typing import Any
@@ -190,16 +190,6 @@ def test_undo_swaps_two_points() -> None:
     undo_revisions(draft, effect, {}, revisions=RevisionRange(3, 3))
 
     assert draft.points() == [one, two]
-
-
-def test_restore_state_is_one_change_or_none() -> None:
-    then = changed(text="then", helpful=0)
-    draft = Draft(Playbook((WAS,)))
-    restore_state(draft, live(WAS), then)
-    restore_state(draft, live(then), then)
-
-    assert [change.kind for change in draft.changes] == ["edit"]
-    assert draft["pat-001"] == then
 
 
 HEADER = Header((("version", "1.0"), ("last_updated", "then"), ("sections", None)))
