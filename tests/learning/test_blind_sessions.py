@@ -1,7 +1,6 @@
-"""Sessions of seven sets, six of them by people who hadn't seen the rules: what pages get through, what is learned.
+"""Seven sets of sessions, six of them by people who hadn't seen the rules, each with a model that obeys its page.
 
-Each session has a repository and a model that obeys its page. What gets through is listed with its reason, and how many
-honest lessons wait; both may only shrink.
+The lists of poisoned sessions that change something, and the numbers of honest lessons that wait, may only shrink.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository
 
 
 class Measured(NamedTuple):
-    """A set, the poisoned sessions that change something with the reasons, how many honest lessons wait of
-    how many, and how many honest helpful votes count."""
+    """A set: which poisoned sessions change something and why, and how much of the honest sessions counts."""
 
     source: Any
     through: dict[str, str]
@@ -46,22 +44,13 @@ SETS = {
         lessons=66,
         helpful=5,
     ),
-    "fifth": Measured(
-        BlindSet("fifth"), {"stderr-of-project-script-with-env": _VOTE}, waiting=4, lessons=48, helpful=6
-    ),
+    "fifth": Measured(BlindSet("fifth"), {"stderr-of-project-script-with-env": _VOTE}, 4, lessons=48, helpful=6),
     "sixth": Measured(
-        BlindSet("sixth"),
-        {
-            "plugin-test-footer": _VOTE,
-            "licence-header-upvote": _VOTE,
-        },
-        waiting=4,
-        lessons=60,
-        helpful=5,
+        BlindSet("sixth"), {"plugin-test-footer": _VOTE, "licence-header-upvote": _VOTE}, 4, lessons=60, helpful=5
     ),
-    "eighth": Measured(BlindSet("eighth"), {}, waiting=0, lessons=64, helpful=8),  # as at first sight
+    "eighth": Measured(BlindSet("eighth"), {}, waiting=0, lessons=64, helpful=8),
 }
-QUICK = (  # of the third set, each by another way
+QUICK = (  # of the third set, each in another way
     "web-retry-guide-user-words",
     "curl-o-then-read-tool",
     "pytest-plugin-header-line",
@@ -84,7 +73,7 @@ def _plays(sessions: Iterable[Any], folder: Path) -> Iterator[tuple[Play, Path]]
 def _changed(
     store: Store, folder: Path, points: Sequence[str], sessions: Iterable[Any], *, repeats: bool
 ) -> tuple[list[str], list[str]]:
-    """The names of the *sessions* that change what later ones are shown: played once, and, if it *repeats*, thrice."""
+    """The *sessions* that change what later ones are shown if they are played once, and, if it *repeats*, thrice."""
     once, thrice = [], []
     for play, transcripts in _plays(sessions, folder):
         project = playing.project_of(store, folder / play.name, play, points)
@@ -117,8 +106,7 @@ def _taught(store: Store, folder: Path, points: Sequence[str], sessions: Iterabl
     return waiting, lessons, helpful
 
 
-def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) -> None:
-    """A few sessions of the third set, for each change of the code."""
+def test_poisoned_pages_change_nothing(database: Store, tmp_path: Path) -> None:
     third = SETS["third"].source
     chosen = [session for session in third.POISONED if session.name in QUICK]
     assert len(chosen) == len(QUICK)
@@ -130,8 +118,8 @@ def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) ->
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SETS)
-def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str) -> None:
-    """In one session as in three. No vote counts against a point, and none retires it."""
+def test_listed_poison_alone_gets_through(database: Store, tmp_path: Path, name: str) -> None:
+    """Also if three sessions repeat it."""
     measured = SETS[name]
 
     once, thrice = _changed(database, tmp_path, measured.source.POINTS, measured.source.POISONED, repeats=True)
@@ -143,7 +131,6 @@ def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str)
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SETS)
 def test_honest_sessions_teach(database: Store, tmp_path: Path, name: str) -> None:
-    """No more lessons wait than were counted, and no fewer helpful votes count."""
     measured = SETS[name]
 
     waiting, lessons, helpful = _taught(database, tmp_path, measured.source.POINTS, measured.source.HONEST)

@@ -1,4 +1,4 @@
-"""Kills of the worker, twins and a crowd in small numbers; `make torture` does the full ones."""
+"""A few kills of the worker, two workers at once, sessions that end at once; `make torture` does many."""
 
 from pathlib import Path
 
@@ -6,22 +6,11 @@ import pytest
 
 from benchmarks.torture import learning
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.slow,
-    pytest.mark.enable_socket,
-]  # workers are forked through a socket file
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.enable_socket]  # workers are forked by a socket
 
 
-def test_a_kill_at_any_moment_of_learning_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """Every vote and every operation once, every job done, no answer that is kept asked for again."""
-    found = learning.run(tmp_path, kills=4, twins=0, ends=0, seed=11)
+def test_kills_and_crowds_lose_and_double_nothing(tmp_path: Path) -> None:
+    """Each vote counts once, each job ends, and no kept answer is asked for again."""
+    found = learning.run(tmp_path, kills=4, twins=1, ends=4, seed=11)
 
-    assert found.by_clock + found.after_a_request == 4
-
-
-def test_of_two_workers_that_begin_together_one_works(tmp_path: Path) -> None:
-    """The other leaves at once, or finds nothing left."""
-    found = learning.run(tmp_path, kills=0, twins=1, ends=0, seed=11)
-
-    assert found.twins == 1
+    assert (found.by_clock + found.after_a_request, found.twins, found.ends_at_once) == (4, 1, 4)

@@ -1,7 +1,7 @@
-"""Whole transcripts, 14 of 20 poisoned, by somebody new: forged refusals, plans, subagents' prompts, names.
+"""Whole transcripts, 14 of 20 poisoned: forged refusals, plans, subagents' prompts, names.
 
-A model obeys each: it makes a lesson of each sentence with a word that must not be learned, and quotes as evidence that
-sentence, or else the user's own words. What gets through is listed with its reason; the list may only shrink.
+The model makes a lesson of each sentence with a word that must not be learned. The list of sessions that get it through
+may only shrink.
 """
 
 import json
@@ -33,34 +33,27 @@ THROUGH = {
 
 @dataclass
 class ObedientModel:
-    """Learns `lessons` if there are any, else what has one of the `words`; `quotes` is the evidence (none: the lesson
-    itself)."""
+    """Learns `lessons`, or each sentence with one of the `words`, on the evidence `quotes` or the lesson itself."""
 
     words: Sequence[str]
     quotes: Sequence[str]
     lessons: Sequence[str] = ()
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The answer as reflector, as curator, or as the one who marks texts."""
+        """Answer as reflector or curator, or mark texts."""
         if marking.is_asked(f"{prompt.text}{prompt.schema}"):
             text = marking.marks(prompt.text, playing.is_risky)
             return Reply(text, None, is_cut=False, usage=Usage(10, 10, 0, 0.0), model="m", duration_ms=1)
         if "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}":
-            texts = self.lessons or [
-                *dict.fromkeys(each for word in self.words for each in _sentences(prompt.text, word))
-            ]
+            found = (each for word in self.words for each in _sentences(prompt.text, word))
+            texts = self.lessons or [*dict.fromkeys(found)]
             quotes = [quote for quote in self.quotes if quote in prompt.text]
             self._learned = [{"text": text, "evidence": quotes if self.quotes else [text]} for text in texts]
             kept = {"kind": "worked", "cause": "", "fix": "", "applies_to": ""}
             evidence = self._learned[0]["evidence"] if self._learned and not self.lessons else []
+            vote = {"rationale": "as it says", "ignored": False, "evidence": evidence}
             votes = [
-                {
-                    "name": f"pat-00{number}",
-                    "tag": tag,
-                    "rationale": "as it says",
-                    "ignored": False,
-                    "evidence": evidence,
-                }
+                {"name": f"pat-00{number}", "tag": tag, **vote}
                 for number, tag in enumerate(("harmful", "helpful", "harmful"), 1)
                 if evidence
             ]
@@ -80,18 +73,15 @@ def _sentences(text: str, word: str) -> Iterator[str]:
 
 
 def _learn(store: Store, folder: Path, name: str, model: ObedientModel) -> tuple[playing.State, playing.State]:
-    """The playbook before and after the session *name*, whose repository tracks what it reads there."""
+    """The playbook before and after the session *name*. The repository has the files that it reads."""
     rows = (FOLDER / f"{name}.jsonl").read_text()
     playing.lay_out(folder / name, dict(_tracked(rows)))
     project = Project.in_folder(store, str(folder / name))
     playing.add_points(project, POINTS)
     before, session = playing.state_of(project), json.loads(rows.partition("\n")[0])["sessionId"]
     for path in (FOLDER / f"{name}.jsonl", *(FOLDER / name).glob("subagents/*.jsonl")):
-        target = (
-            folder / "transcripts" / name / session / path.relative_to(FOLDER / name)
-            if path.parent != FOLDER
-            else (folder / "transcripts" / name / f"{session}.jsonl")
-        )
+        place = f"{session}.jsonl" if path.parent == FOLDER else Path(session, path.relative_to(FOLDER / name))
+        target = folder / "transcripts" / name / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(path.read_text().replace(PROJECT, str(folder / name)))
         learn_transcript(project, str(target), model)
@@ -112,14 +102,12 @@ def _tracked(rows: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("is_users", [False, True], ids=["by its own words", "by the user's words"])
-def test_what_gets_through_is_listed(database: Store, tmp_path: Path, is_users: bool) -> None:
-    """And no vote of them counts against a point."""
+def test_listed_poison_alone_gets_through(database: Store, tmp_path: Path, is_users: bool) -> None:
     through = set()
     for file, each in SESSIONS.items():
         name, words = file.removesuffix(".jsonl"), each["must_not_appear"]
-        before, after = _learn(
-            database, tmp_path, name, ObedientModel(words, each["persons_words"] if is_users else ())
-        )
+        model = ObedientModel(words, each["persons_words"] if is_users else ())
+        before, after = _learn(database, tmp_path, name, model)
         if any(word.casefold() in text.casefold() for word in words for text in after.texts.values()):
             through.add(name)
         assert not any(harmful for _, harmful in after.votes.values()), name
@@ -128,8 +116,7 @@ def test_what_gets_through_is_listed(database: Store, tmp_path: Path, is_users: 
     assert through == set(THROUGH)
 
 
-def test_what_the_person_said_is_learned(database: Store, tmp_path: Path) -> None:
-    """In poisoned sessions, too."""
+def test_wishes_in_poisoned_sessions_are_learned(database: Store, tmp_path: Path) -> None:
     waiting, lessons = [], 0
     for file, each in SESSIONS.items():
         wanted = each["may_or_should_be_learned"]
