@@ -65,19 +65,13 @@ def test_history_is_filtered(pages: Pages) -> None:
     one, _ = _edited(pages, "the filtered one", "the one that is filtered")
     other, last = _edited(pages, "the other one", "another one")
 
-    def see(**query: object) -> str:
-        return _seen(pages.see("/history", **query))
+    of_one, newest = _seen(pages.see("/history", name=one)), _seen(pages.see("/history", since=last))
 
-    assert f"edited {one}" in see(name=one)
-    assert other not in see(name=one)
-    assert one not in see(since=last)
-    assert f"edited {other}" not in see(until=last - 1)
-    assert "No revision matches." in see(name=one, source="learn")
-    assert "No revision matches." in see(name=one, by="a stranger")
-    for query in ({"name": "pat-999"}, {"since": "someday"}, {"session": "unknown"}):
-        answer = pages.see("/history", **query)
-        assert answer.status == 404
-        assert next(iter(query.values())) in _seen(answer)
+    assert (f"edited {one}" in of_one, other in of_one) == (True, False)
+    assert (f"edited {other}" in newest, one in newest) == (True, False)
+    assert "No revision matches." in _seen(pages.see("/history", name=one, by="a stranger"))
+    unknown = pages.see("/history", since="someday")
+    assert (unknown.status, "someday" in _seen(unknown)) == (404, True)
 
 
 def test_history_is_paged(pages: Pages) -> None:
@@ -126,7 +120,6 @@ def test_two_states_are_compared(pages: Pages) -> None:
     assert "came and went" not in see(**{"from": last - 1})
     assert "There are no differences." in see(**{"from": last, "to": last + 2})
     assert "revision 0 → " in see(**{"from": "yesterday"})
-    assert pages.see("/history/diff", **{"from": "someday"}).status == 404
 
 
 def test_comparison_is_paged(pages: Pages) -> None:
