@@ -135,31 +135,20 @@ def test_comparison_is_paged(pages: Pages) -> None:
     assert [name for each in names for name in each] == list(pages.texts())
 
 
-def test_earlier_playbook_is_shown(pages: Pages) -> None:
+def test_earlier_playbook_is_shown_with_its_restore(pages: Pages) -> None:
     _, last = _edited(pages, "once it was", "now it is")
-    live = len(pages.texts())
-
-    earlier, now = ("".join(page.body for page in _all_pages(pages, f"/history/at/{at}")) for at in (last - 1, "now"))
-
-    assert (">once it was<" in earlier, ">now it is<" in earlier) == (True, False)
-    assert (">once it was<" in now, ">now it is<" in now) == (False, True)
-    assert f"{live} key points" in earlier
-    assert "0 key points" in _seen(pages.see("/history/at/0"))
-
-
-def test_earlier_playbook_names_the_restore(pages: Pages) -> None:
-    pages.add("restored with all", "pat")
-    then = pages.revision()
-    pages.add("lost with the rest", "pat")
     with pages.opened(is_users=True) as own:
-        edit.add(own, "restored in all projects")
+        edit.add(own, "for all projects")
 
-    words = _seen(pages.see(f"/history/at/{then}"))
+    earlier, now = (_all_pages(pages, f"/history/at/{at}") for at in (last - 1, last))
 
-    command = f"playbook --project {pages.folder} restore --at {then}"
-    assert f"what restoring this playbook would change: {command} --dry-run To restore it: {command} What" in words
+    texts = ["".join(page.body for page in each) for each in (earlier, now)]
+    assert [(">once it was<" in text, ">now it is<" in text) for text in texts] == [(True, False), (False, True)]
+    assert f"{len(pages.texts())} key points" in texts[0]
+    command = f"playbook --project {pages.folder} restore --at {last - 1}"
+    assert f"would change: {command} --dry-run To restore it: {command} What" in _seen(earlier[0])
+    assert "restore --at" not in _seen(now[0])
     assert "playbook --user restore --at 0 --dry-run" in _seen(pages.see("/history/at/0", project="user"))
-    assert "restore --at" not in _seen(pages.see(f"/history/at/{pages.revision()}"))
 
 
 def test_undo_reverts_one_revision(pages: Pages) -> None:
