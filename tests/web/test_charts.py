@@ -33,13 +33,6 @@ def test_axis_has_3_to_6_round_steps(largest: float) -> None:
     assert len({chart.text(value) for value in chart.guides}) == len(chart.guides)
 
 
-def test_bars_are_stacked() -> None:
-    rects = [rect.attrib for rect in _drawn(Chart("", ["a", "b"], [("x", 1, 3)])).iter("rect")]
-
-    sizes = [[float(rect[name]) for name in ("x", "y", "width", "height")] for rect in rects if rect["class"] in "ab"]
-    assert sizes[-2:] == [[-20, -44.5, 40, 44.5], [-20, -178, 40, 133.5]]
-
-
 @pytest.mark.parametrize("count", [1, 6, 200])
 def test_axis_has_at_most_five_labels(count: int) -> None:
     chart = Chart("", ["points"], [(f"day-{number}", 1) for number in range(count)])

@@ -148,9 +148,8 @@ def test_own_forms_are_accepted(with_secret: Visitor) -> None:
     assert {"ours", "ours too"} <= set(re.findall(">(ours.*?)<", with_secret.see("/points").body))
 
 
-@pytest.mark.parametrize("method", ["PUT", "OPTIONS"])
-def test_other_methods_are_refused(with_secret: Visitor, method: str) -> None:
-    assert with_secret.ask(method, "/points/oth-001").status == 405
+def test_other_methods_are_refused(with_secret: Visitor) -> None:
+    assert [with_secret.ask(method, "/points/oth-001").status for method in ("PUT", "OPTIONS")] == [405, 405]
 
 
 def test_every_answer_has_the_strict_policy(with_secret: Visitor) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import signal
 import socket
 import stat
 import subprocess
@@ -61,25 +62,6 @@ def test_missing_extra_says_how_to_install_it(home: Path, folder: Path, missing:
 
 
 @pytest.mark.nightly
-def test_without_a_browser_the_address_is_printed(home: Path, folder: Path, tmp_path: Path) -> None:
-    env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
-    (tmp_path / "empty").mkdir()
-    with subprocess.Popen(
-        [*PLAYBOOK, "web"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**env, "PATH": str(tmp_path / "empty")},
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        visitor = Visitor(process.stdout.readline().strip())
-        said = [process.stderr.readline(), process.stderr.readline()]
-        assert visitor.open().status == 303
-        process.terminate()
-
-    assert "to stop it, press Ctrl-C" in said[0]
-    assert "no browser could be opened" in said[1]
-
-
-@pytest.mark.nightly
 def test_command_line_of_the_browser_is_not_secret(home: Path, folder: Path, tmp_path: Path) -> None:
     """All users see it in the list of processes, so it lacks the path of the pages."""
     opened, browser = tmp_path / "opened", tmp_path / "browser"
@@ -128,16 +110,24 @@ def test_too_many_connections_get_503(visitor: Visitor) -> None:
 
 
 @pytest.mark.nightly(after=1)
-@pytest.mark.parametrize("signal", ["terminate", "interrupt"])
-def test_signal_ends_the_server_quietly(home: Path, folder: Path, signal: str) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_server_needs_no_browser_and_ends_quietly(home: Path, folder: Path, tmp_path: Path, number: int) -> None:
+    """Without a browser, it prints the address; a signal ends it at once, without a traceback."""
+    env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
+    (tmp_path / "empty").mkdir()
     with subprocess.Popen(
-        [*PLAYBOOK, "web", "--no-open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [*PLAYBOOK, "web"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**env, "PATH": str(tmp_path / "empty")},
+    ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
         visitor = Visitor(process.stdout.readline().strip())
+        said = [process.stderr.readline(), process.stderr.readline()]
         assert visitor.open().status == 303
-        process.send_signal({"terminate": 15, "interrupt": 2}[signal])
+        process.send_signal(number)
         process.wait(PATIENCE_S)
+        said.append(process.stderr.read())
 
-        assert "Traceback" not in process.stderr.read()
+    assert "to stop it, press Ctrl-C" in said[0]
+    assert "no browser could be opened" in said[1]
+    assert "Traceback" not in said[2]
