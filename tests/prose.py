@@ -1,7 +1,7 @@
 """A linter of the texts that people read: `python -m tests.prose [FILE ...]`, a part of `make lint`.
 
 It reads Markdown without its code. In the package, it reads the help, the first lines of docstrings and the texts of
-errors. In the tests and benchmarks that CLEAN lists, it reads all docstrings and comments.
+errors. In tests and benchmarks, it reads all docstrings and comments.
 """
 
 import ast
@@ -16,16 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS, MOST_CHARACTERS = 30, 100  # in a sentence; in a line of Markdown
 MOST_WORDS_IN_TESTS = 25
-# Folders of tests and benchmarks whose files, without those of their folders, are clean. The list may only grow.
-CLEAN = (
-    "tests",
-    "tests/docs",
-    "tests/domain",
-    "benchmarks",
-    "benchmarks/end_to_end",
-    "benchmarks/quality",
-    "benchmarks/torture",
-)
 MADE = ("docs/commands.md",)  # of texts that are read where they are written
 
 _NONE = r"where (?:there|nothing|nobody|none|no|neither|not)\b"
@@ -166,8 +156,7 @@ def findings(files: list[str]) -> Iterator[tuple[str, str]]:
 def tracked_files() -> list[str]:
     """The files in git that should be clean."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    files = (file for file in listed.splitlines() if (ROOT / file).exists())
-    return [file for file in files if not _is_test(file) or str(Path(file).parent) in CLEAN]
+    return [file for file in listed.splitlines() if (ROOT / file).exists()]
 
 
 def _is_test(file: str) -> bool:
@@ -175,7 +164,7 @@ def _is_test(file: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Print what is wrong; 1 if there is anything. Named files and folders are read even if CLEAN lacks them."""
+    """Print what is wrong; 1 if there is anything. Without names, it reads all files in git."""
     named = [file for each in arguments for file in _files_in(each)]
     wrong = list(findings(named if arguments else tracked_files()))
     for place, fault in wrong:

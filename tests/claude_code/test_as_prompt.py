@@ -1,6 +1,5 @@
 """The explanation of why a point was shown with a prompt or a file, or was not."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -68,11 +67,6 @@ def test_each_hidden_point_has_a_reason(client: Client) -> None:
     assert reasons["prompt", "oth-007"] == "no space"
     assert reasons["prompt", "oth-003"].startswith("doesn't fit enough: score 0.")
     assert reasons["file", "oth-003"] == "doesn't fit enough: names neither it nor its code"
-
-
-def test_disabled_event_shows_nothing(client: Client) -> None:
-    (client.home / ".claude" / "settings.json").write_text(json.dumps({"playbook_on_prompt": False}))
-    assert set(_explained(client).values()) == {"playbook_on_prompt is off"}
 
 
 def test_unreadable_database_is_an_error(client: Client) -> None:

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code.transcripts import raw_lines
-from playbook_db.claude_code.transcripts.chunks import ChunkReader
-from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
 from playbook_db.services.learning.asking import Chunk
 from tests.builders import json_values
@@ -194,19 +192,6 @@ def test_no_text_can_fake_a_heading(path: Path) -> None:
     assert [chunk.text.count(f"## {name}\n") for name in ("User", "Tool", "Assistant")] == [1, 1, 1]
     assert "\\# User\n\nalways use tabs" in chunk.text
     assert "## Usage" in chunk.text
-
-
-@pytest.mark.parametrize("step", [1, 7, 30])
-def test_continued_reader_gives_the_same_chunks(path: Path, step: int) -> None:
-    built = a_session(4)
-    whole, built.lines = built.lines, []
-    reader = ChunkReader(Transcript(str(path)), LARGE)
-    for start in range(0, len(whole), step):
-        end = len(built.content())
-        built.lines += whole[start : start + step]
-        built.write(path)
-        assert list(reader.chunks()) == chunks(path, start=end)
-        assert reader.end == path.stat().st_size
 
 
 # --- any file ---

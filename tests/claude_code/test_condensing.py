@@ -12,7 +12,6 @@ from playbook_db.claude_code.transcripts.condensing import (
     RESULT_LIMIT,
     WORDS_LIMIT,
     condense,
-    share,
 )
 from playbook_db.claude_code.transcripts.parts import Part
 
@@ -153,15 +152,3 @@ def test_limit_is_kept(part: Part, limit: int) -> None:
     short = condense(part, limit)
     assert len(short) <= limit
     assert short == condense(part, limit)
-
-
-@given(st.lists(st.integers(0, 500), max_size=20), st.integers(-5, 2_000))
-def test_shares_exceed_no_total_or_size(sizes: list[int], total: int) -> None:
-    shares = share(sizes, total)
-    assert all(one <= size for one, size in zip(shares, sizes, strict=True))
-    assert sum(shares) <= max(total, 0)
-    assert sum(shares) >= min(sum(sizes), total) - len(sizes)
-
-
-def test_small_sizes_are_met_first() -> None:
-    assert share([10, 1_000, 30], 100) == (10, 60, 30)

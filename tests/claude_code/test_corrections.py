@@ -9,7 +9,6 @@ from playbook_db.domain.trust.following import CORRECTED, FAILED
 from tests.reading import read_chunks
 from tests.transcripts import TranscriptBuilder, a_call, a_session, a_thought
 
-_SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
 _REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). To tell you how to proceed, the user said:\nnot that file"
@@ -123,10 +122,3 @@ def test_subagents_turns_are_not_the_users(tmp_path: Path) -> None:
     session.user("no, the other folder")
     _denied(session, _REFUSED)
     assert _counts(session, tmp_path) == _Counts(prompts=0, calls=2, failed=1, corrections=0)
-
-
-@pytest.mark.parametrize("path", sorted(_SAMPLES.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_real_transcripts_are_counted(path: Path) -> None:
-    counts = _counts_of(str(path))
-    assert (counts.prompts > 0) == (not path.stem.endswith("subagent"))
-    assert counts.corrections == counts.failed == 0

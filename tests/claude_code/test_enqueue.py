@@ -58,18 +58,6 @@ def test_compaction_agent_is_ignored(client: Client) -> None:
     assert client.log() == []
 
 
-@running.every_other_python
-def test_each_python_queues_the_same(client: Client, python: str) -> None:
-    client.enqueue(python=python)
-    assert client.rows(_ROW) == [
-        ("learn", SESSION, str(client.transcript), None, None, "SessionEnd:prompt_input_exit", "queued", 0)
-    ]
-
-    running.a_bad_database("garbage", client.database)
-    client.enqueue(client.compaction(), python=python)
-    assert [job["reason"] for job in client.spooled()] == ["PreCompact:manual"]
-
-
 @running.every_too_old_python
 def test_old_python_blocks_no_compaction(client: Client, python: str) -> None:
     """Exit code 2 would block it."""

@@ -302,16 +302,6 @@ def test_locked_database_ends_at_the_deadline(folder: Path, home: Path) -> None:
     assert running.is_in_time(stuck, remind.DEADLINE_S)
 
 
-@running.every_other_python
-def test_each_python_shows_the_same(client: Client, python: str) -> None:
-    for event in _events(client):
-        expected = client.remind(event)
-        assert client.remind({**event, "session_id": "another"}, python=python).out == expected.out
-    kept = client.rows("SELECT event, points FROM showings ORDER BY event, time")
-    assert kept[::2] == kept[1::2]
-    assert client.log() == []
-
-
 def test_own_playbook_is_searched_too(client: Client) -> None:
     with open_store(f"sqlite:///{client.database}") as store:
         edit.add(Project.of_user(store), "gearbox: say what broke first")

@@ -100,14 +100,6 @@ def test_new_text_has_the_files_style(text: str, changed: str) -> None:
     assert with_value(text, ("env", "A"), "é") == changed
 
 
-def test_changed_hook_stays_in_its_place() -> None:
-    group = '{"matcher": "startup", "hooks": [{"command": "- # playbook-db", "x": 1.0, "timeout": 9}]}'
-    text = f'{{"hooks": {{"SessionStart": [{group}, {{"hooks": []}}]}}}}'
-    changed = with_hooks(text, {"SessionStart": {**STARTED}})
-    expected = text.replace("- #", "exec inject #").replace('"timeout": 9', '"timeout": 5, "type": "command"')
-    assert changed == expected
-
-
 def test_surplus_hooks_are_removed() -> None:
     groups = f'{{"hooks": [{OURS}, {THEIRS}, {OURS}]}}, {{"hooks": [{OURS}]}}'
     text = f'{{"hooks": {{"Old": [{{"hooks": [{OURS}]}}], "Stop": [{groups}]}}}}'

@@ -164,12 +164,3 @@ def test_missing_database_is_not_recreated(client: Client) -> None:
     done = worker.run(settings.database_url())
     assert done is not None
     assert (done.spooled, spool.waiting()) == (2, [])
-
-
-def test_failed_backup_is_only_logged(client: Client) -> None:
-    (client.data / "backups").write_text("a file in its place")
-    spool.keep(_job(client.folder))
-    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
-    (line,) = _log()
-    assert "no backup was made: " in line
-    assert str(client.data / "backups") in line

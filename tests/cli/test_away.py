@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import sqlite_open
@@ -103,22 +102,3 @@ def test_unreadable_replica_counts_as_missing(what: str, playbook: Playbook, tea
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(f"playbook: {AWAY}")
-
-
-@pytest.mark.usefixtures("team_replica")
-def test_session_is_skipped_without_the_server(playbook: Playbook) -> None:
-    done = playbook("sessions", "skip", "5e62eba9-0000")
-
-    assert (done.code, queue.is_skipped("5e62eba9-0000")) == (0, True)
-
-
-@pytest.mark.usefixtures("team_replica")
-def test_status_counts_own_points_without_a_replica(playbook: Playbook, team_replica: Path) -> None:
-    """The worker hasn't fetched the team's playbook yet."""
-    playbook("--user", "add", "answer briefly")
-    team_replica.unlink()
-
-    status = playbook("status", "--json")
-
-    assert (status.code, status.err) == (0, "")
-    assert (status.json["points"], status.json["user_points"], status.json["user_shown"]) == (0, 1, 1)

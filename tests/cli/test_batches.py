@@ -72,22 +72,6 @@ def test_prune_retires_harmful_points(playbook: Playbook) -> None:
     assert playbook("prune").out == "nothing changed\n"
 
 
-def test_users_template_replaces_ours(playbook: Playbook, home: Path) -> None:
-    """One without the placeholder is refused."""
-    playbook("add", "use {braces}")
-    assert "\n## OTHERS\n[oth-001] helpful=0 harmful=0 :: use {braces}\n" in playbook("render").out
-
-    prompts = home / ".claude" / "prompts"
-    prompts.mkdir(parents=True)
-    (prompts / "playbook.txt").write_text("<<{key_points}>>")
-    assert playbook("render").out == "<<## OTHERS\n[oth-001] helpful=0 harmful=0 :: use {braces}>>\n"
-
-    (prompts / "playbook.txt").write_text("nothing here")
-    result = playbook("render")
-    assert result.code == 1
-    assert "playbook.txt lacks {key_points}" in result.err
-
-
 def test_batch_may_hold_votes(playbook: Playbook, folder: Path) -> None:
     """Votes are in the same revision as the operations."""
     playbook("add", "use type hints")

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.services import opening
 from playbook_db.services import project as project_service
-from playbook_db.services.playbook import edit
 from playbook_db.services.reading import file_first
 from playbook_db.store.sqlite_open import SCHEMA
 from tests.cli.conftest import Playbook, Result
@@ -167,34 +165,6 @@ def test_hand_edit_is_merged_before_a_read(realistic: Playbook, mirror: Path) ->
 
     assert shown.json["text"] == reworded
     assert "merged" in shown.err
-
-
-def test_vote_finds_a_name_from_the_edited_mirror(realistic: Playbook, mirror: Path) -> None:
-    mirror.write_text(mirror.read_text().replace('"name": "pat-002"', '"name": "pat-777"'))
-
-    assert realistic("vote", "pat-777", "helpful").code == 0
-
-
-@pytest.mark.parametrize("name", ["1", "upat-001"])
-def test_name_is_found_although_the_file_is_locked(
-    realistic: Playbook, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    realistic("add", "one", "--section", "pat", "--user")
-    answers, real = iter([None]), file_first.from_file
-    monkeypatch.setattr(file_first, "from_file", lambda *given, **options: next(answers, real(*given, **options)))
-
-    assert realistic("show", name).code == 0
-
-
-def test_reading_updates_an_old_mirror(realistic: Playbook, mirror: Path, folder: Path) -> None:
-    url = f"sqlite:///{realistic('db', 'path').out.strip()}"
-    with opening.open_project(url, str(folder), sync=False, notify=print) as project:
-        edit.add(project, "write the mirror")
-    assert "write the mirror" not in mirror.read_text()
-
-    assert "write the mirror" in realistic("list").out
-
-    assert "write the mirror" in mirror.read_text()
 
 
 def test_reading_restores_a_deleted_mirror(realistic: Playbook, mirror: Path) -> None:

@@ -56,13 +56,6 @@ def test_each_value_has_its_source(
         assert _one(playbook, name) == (str(number), str(path), "this terminal has 1")
 
 
-def test_config_set_is_the_same_command(playbook: Playbook, home: Path) -> None:
-    assert playbook("config", "set", "playbook_review", "all").code == 0
-
-    assert _one(playbook, "playbook_review")[:2] == ("all", str(home / ".claude" / "settings.json"))
-    assert playbook("config", "set", "playbook_review", "all", "now").code == 2
-
-
 def test_project_settings_wait_for_consent(playbook: Playbook, folder: Path) -> None:
     _put(folder / ".claude" / "settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://user:pw@elsewhere.example"}})
 

@@ -14,7 +14,6 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.sqlite_open import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook
 from tests.databases import DISTRIBUTED
@@ -191,22 +190,6 @@ def test_commands_explain_a_damaged_database(
     assert len(done.err.splitlines()) == 1
     assert _files(database) == before
     assert not os.path.exists(folder / "x.db")
-
-
-def test_upgrade_creates_a_missing_database(playbook: Playbook, home: Path) -> None:
-    path = home / ".claude" / "playbook" / "playbook.db"
-
-    first, second = playbook("db", "upgrade"), playbook("db", "upgrade")
-
-    assert first.out == second.out == f"{path} is at schema {SCHEMA:04d}\n"
-    assert not (path.parent / "backups").exists()
-
-
-def test_file_cannot_be_distributed(playbook: Playbook, database: Path) -> None:
-    done = playbook("db", "distribute")
-
-    assert (done.code, done.out) == (1, "")
-    assert f"{database} is a file. Only a database on a PostgreSQL server with Citus" in done.err
 
 
 @pytest.mark.nightly

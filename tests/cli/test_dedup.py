@@ -45,20 +45,3 @@ def test_pair_is_kept_apart_or_merged(alike: Playbook) -> None:
     ]
     (revision,) = alike("log", "--source", "dedup", "--json").json
     assert revision["message"] == "merged oth-003 into oth-001"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("--merge", "oth-001", "oth-404"), 1, "oth-404"),
-        (("--apart", "oth-001", "oth-001"), 1, "Name two different points"),
-        (("--merge", "oth-001", "oth-003", "--apart", "oth-001", "oth-003"), 2, "not both"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_dedup_refuses_a_bad_pair(alike: Playbook, arguments: tuple[str, ...], code: int, said: str) -> None:
-    result = alike("dedup", *arguments)
-
-    assert (result.code, result.out) == (code, "")
-    assert said in result.err
-    assert len(alike("list").out.splitlines()) == 3

@@ -1,6 +1,5 @@
 """`playbook doctor`: it tries everything, and prints each fault with its remedy."""
 
-import fcntl
 import json
 import sqlite3
 import sys
@@ -172,17 +171,6 @@ def test_settings_that_stop_hooks_are_broken(
     assert any(words in each and str(path.parent.parent) in each for each in broken), broken
 
 
-@pytest.mark.usefixtures("well")
-def test_running_worker_is_not_a_fault(findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
-    with open(home / ".claude" / "playbook" / "worker.lock", "w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        found = findings()
-
-    assert found["worker"][0]["message"] == "a worker is running now"
-    assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["message"]
-
-
 @pytest.mark.nightly
 def test_plugin_checks_its_own_environment(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -258,20 +246,6 @@ def test_hook_with_wrong_output_is_broken(
     assert (empty["state"], empty["message"].partition(";")[0]) == ("ok", "shows nothing")
 
 
-@pytest.mark.usefixtures("well")
-def test_broken_template_is_reported_once(findings: Findings, home: Path) -> None:
-    """The next doctor finds nothing of it in the log."""
-    (home / ".claude" / "prompts").mkdir()
-    (home / ".claude" / "prompts" / "playbook.txt").write_text("no place for a point")
-
-    found = findings()
-    (finding,) = found["inject"]
-
-    assert (finding["state"], "lacks {key_points}" in finding["message"]) == ("broken", True)
-    assert "doctor" not in finding["message"]
-    assert not (home / ".claude" / "playbook" / "logs" / "hooks.log").exists()
-
-
 def _model_access(done: Result) -> dict[str, Any]:
     (found,) = (finding for finding in done.json["findings"] if finding["about"] == "model access")
     return found
@@ -320,13 +294,3 @@ def test_verdict_comes_first(playbook: Playbook, home: Path) -> None:
     assert verdict.startswith(f"1 problem; {notes + 1} note")
     assert problem.startswith("BROKEN  hooks: not registered")
     assert remedy == "        -> playbook install"
-
-
-def test_plugin_counts_as_registration(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(Path(__file__).parents[2]))
-
-    found = findings()
-
-    assert found["plugin"][0]["state"] == "ok"
-    assert not [finding for finding in found.get("hooks", []) if finding["state"] == "broken"]
-    assert "isn't set up yet" in found["worker"][0]["message"]

@@ -185,24 +185,3 @@ def test_folder_of_notes_is_imported(playbook: Playbook, folder: Path) -> None:
 
     assert playbook("import", str(memory)).out.startswith("proposed 1 key point from")
     assert {each["section"] for each in playbook("review", "--json").json} == {"USER PREFERENCES"}
-
-
-def test_exported_markdown_is_nothing_new(playbook: Playbook, folder: Path) -> None:
-    playbook("add", "Use *uv*, not pip", "--section", "pat")
-    text = playbook("export", "--markdown").out
-
-    assert text == "## PATTERNS & APPROACHES\n\n- Use \\*uv\\*, not pip\n"
-    (folder / "notes.txt").write_text(text)
-    known = playbook("import", "--markdown", "notes.txt")
-    assert known.out == "nothing new in notes.txt; 1 key point known already\n"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("import", "x.md", "--replace"), ("import", "empty"), ("export", "--markdown", "--extra")],
-)
-def test_bad_markdown_options_are_refused(playbook: Playbook, folder: Path, arguments: tuple[str, ...]) -> None:
-    (folder / "x.md").write_text("- x\n")
-    (folder / "empty").mkdir()
-
-    assert playbook(*arguments).code == 2

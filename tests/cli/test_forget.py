@@ -121,9 +121,3 @@ def test_mistake_erases_nothing(playbook: Playbook, arguments: tuple[str, ...], 
     assert (result.code, result.out) == (code, "")
     assert message in result.err
     assert len(playbook("list", "--json").json) == 2
-
-
-def test_forget_prints_no_control_characters(playbook: Playbook) -> None:
-    playbook("add", "red \x1b[31m\nalert")
-
-    assert "forget    oth-002: red \ufffd[31m alert\n" in playbook("forget", "oth-002", "--dry-run").out

@@ -149,19 +149,6 @@ def test_uninstall_restores_the_git_files(
 
 
 @pytest.mark.slow
-def test_uninstall_keeps_lines_of_others(playbook: Playbook, repository: Path) -> None:
-    playbook("install", "--git")
-    path = repository / ".git/info/attributes"
-    path.write_bytes(b"*.gif binary\n" + path.read_bytes() + b"*.png binary")
-    _git(repository, "config", "merge.playbook.recursive", "binary")
-
-    playbook("uninstall", "--git")
-
-    assert path.read_bytes() == b"*.gif binary\n*.png binary"
-    assert _git(repository, "config", "--get-regexp", "playbook") == "merge.playbook.recursive binary\n"
-
-
-@pytest.mark.slow
 def test_shared_attribute_stays_without_share(playbook: Playbook, repository: Path) -> None:
     playbook("install", "--git", "--share")
     _git(repository, "add", ".")
@@ -236,14 +223,6 @@ def test_driver_without_python_loses_nothing(playbook: Playbook, repository: Pat
     _git(repository, *shlex.split(second)[1:])
 
     assert json.loads((repository / FILE).read_text())["sections"]["OTHERS"][0]["helpful"] == 3
-
-
-@pytest.mark.slow
-def test_git_diff_shows_points(playbook: Playbook, repository: Path) -> None:
-    playbook("install", "--git")
-    (repository / FILE).write_bytes(OURS)
-
-    assert "+[oth-001] helpful=1 harmful=0 :: one\n" in _git(repository, "diff")
 
 
 @pytest.mark.slow

@@ -195,21 +195,6 @@ def test_plain_pull_retires_a_point(ann: Member, ben: Member) -> None:
 
 
 @pytest.mark.nightly
-def test_visited_branch_counts_once(ann: Member, ben: Member) -> None:
-    _ben_works(ben)
-    ann.commit_vote("pat-001")
-    ann.git("push", "-q", "origin", "main:hers")
-
-    first = ben.visit("hers")
-
-    assert (first["one"], first["three"]) == (2, 1)
-    assert ben.votes() == ben.visit("hers") == first
-    ben.git("merge", "-q", "--no-edit", "hers")
-    assert ben.votes() == first
-    assert ben.is_clean()
-
-
-@pytest.mark.nightly
 def test_merge_after_a_visit_loses_no_vote(ann: Member, ben: Member) -> None:
     """Each side already has a part of the other."""
     ben.commit_vote("pat-001")
@@ -271,28 +256,6 @@ def test_stashed_votes_count_once(ann: Member, ben: Member) -> None:
     ben.git("reset", "-q")
     ben.commit()
     assert ben.votes()["one"] == 2
-
-
-@pytest.mark.nightly
-def test_branches_of_one_person_count_once(ann: Member) -> None:
-    """The database knows more than git: one branch's playbook came from the other's."""
-    ann.git("checkout", "-qb", "feature")
-    ann.playbook("vote", "pat-001", "helpful")
-    ann.playbook("add", "five", "--section", PATTERNS)
-    ann.commit("on the feature's branch")
-    ann.git("checkout", "-q", "main")
-    ann.playbook("vote", "pat-001", "helpful")
-    ann.playbook("add", "six", "--section", PATTERNS)
-    ann.commit("on main")
-    expected = {"one": 2, "two": 0, "three": 0, "four": 0, "five": 0, "six": 0}
-
-    ann.git("merge", "-q", "--no-edit", "feature")
-
-    assert ann.votes() == expected
-    assert ann.is_clean()
-    ann.git("checkout", "-q", "feature")
-    ann.git("rebase", "-q", "main~1")
-    assert ann.votes() == expected
 
 
 @pytest.mark.nightly

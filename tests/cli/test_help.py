@@ -69,22 +69,6 @@ def test_bare_command_shows_the_project(playbook: Playbook) -> None:
     assert after.out.splitlines()[0].endswith(": 1 key point")
 
 
-def test_help_takes_a_command(playbook: Playbook) -> None:
-    assert playbook("help", "undo") == playbook("undo", "--help")
-    assert playbook("help", "db", "check") == playbook("db", "check", "--help")
-    assert playbook("help", "undo", "check").code == 2
-
-
-def test_global_options_are_listed_once() -> None:
-    with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
-        helps = _helps(cli, context)
-
-    assert [
-        name for name, (_, text) in helps.items() if re.search(r"^  --(project DIR|db URL|utc) ", text, re.MULTILINE)
-    ] == ["playbook"]
-    assert all("Global options (--project, --db" in text for name, (_, text) in helps.items() if name != "playbook")
-
-
 @pytest.mark.parametrize(
     "group", [("show", "why"), ("learn", "work", "bootstrap"), ("retire", "prune", "forget")], ids=" ".join
 )

@@ -75,20 +75,6 @@ def test_log_prints_json(lived: Playbook) -> None:
     assert log[0]["changes"][0]["reason"] == "settled"
 
 
-def test_log_shortens_a_large_revision(playbook: Playbook) -> None:
-    playbook("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(60)]}}))
-
-    lines = playbook("log").out.splitlines()
-
-    assert sum(line.startswith("    add ") for line in lines) == 10
-    assert lines[-3:-1] == [
-        "    ... and 50 more: playbook show 1",
-        "    60 changes: 60 added; keys of the file changed: 'version'",
-    ]
-    assert len(playbook("log", "--json").json[0]["changes"]) == 60
-    assert playbook("show", "1").out.count("\nadd ") == 60
-
-
 @pytest.mark.nightly(after=4)
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
@@ -189,19 +175,6 @@ def test_diff_takes_files_and_stdin(lived: Playbook, folder: Path) -> None:
     assert 'key       owner: (none) -> "us"' in lived("diff", "3", "-", stdin=json.dumps(changed)).out
     record = lived("diff", "3", "-", "--json", stdin=json.dumps(changed)).json
     assert record["keys"] == [{"key": "owner", "after": "us"}]
-
-
-def test_history_prints_no_control_characters(playbook: Playbook) -> None:
-    hostile = "one\n\x1b[2Jtwo \x9b31m"
-    playbook("add", hostile)
-    playbook("edit", "oth-001", "--text", hostile + " \x1b]0;title\x07")
-    playbook("retire", "oth-001", "--reason", "why\x1b[2J\nrevision 9")
-    playbook("apply", "-", stdin=json.dumps([{"type": "DELETE", "target_id": "\x1b[2J\n"}]))
-
-    for command in ("log", "log oth-001", "log --json", "show 2", "show 3", "show 4", "diff 1 2", "at 2"):
-        out = playbook(*command.split()).out
-        assert re.sub(r"[\n\t]", "", out).isprintable(), command
-        assert "\nrevision 9" not in out
 
 
 def test_log_marks_undone_revisions(lived: Playbook) -> None:

@@ -84,13 +84,6 @@ def test_transcript_is_learned_from_once(playbook: Playbook, tmp_path: Path, mon
     assert "say what was run" in playbook("list").out
 
 
-def test_missing_transcript_is_an_error(playbook: Playbook, tmp_path: Path) -> None:
-    done = playbook("learn", str(tmp_path / "none.jsonl"))
-
-    assert done.code == 1
-    assert f"There is no transcript at {tmp_path / 'none.jsonl'}" in done.err
-
-
 def test_learning_without_a_model_names_the_key(
     playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

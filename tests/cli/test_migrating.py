@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.setup import doctor, install, older_hooks
+from playbook_db.claude_code.setup import install, older_hooks
 from tests.cli.conftest import Playbook
 
 SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end", "PreCompact": "precompact"}
@@ -55,13 +55,6 @@ def test_init_names_older_hooks(playbook: Playbook, settings_file: Path) -> None
     assert f"{settings_file} has hooks of the older system" in result.err
     assert "playbook install --replace" in result.err
     assert settings_file.read_text() == before
-
-
-def test_doctor_names_older_hooks(settings_file: Path, folder: Path) -> None:
-    found = [finding for finding in doctor._registrations("", str(folder)) if finding.state == doctor.NOTE]
-
-    assert [finding.remedy for finding in found] == ["playbook install --replace"]
-    assert f"{settings_file} has the older system's hooks" in found[0].message
 
 
 def test_init_asks_to_replace_older_hooks(
@@ -135,17 +128,6 @@ def test_older_hooks_are_found_by_their_script(settings_file: Path, folder: Path
     settings_file.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": shown}]}]}}))
 
     assert [found.commands for found in older_hooks.find(str(folder))] == [(shown,)]
-
-
-@pytest.mark.parametrize(
-    "document",
-    ["{", "\xff", '{"hooks": {"SessionEnd": [1, {"hooks": 2}, {"hooks": ["x", {"command": 3}]}]}}'],
-)
-def test_odd_settings_have_no_older_hooks(document: str, folder: Path, home: Path) -> None:
-    (home / ".claude").mkdir()
-    (home / ".claude" / "settings.json").write_bytes(document.encode("latin-1"))
-
-    assert older_hooks.find(str(folder)) == []
 
 
 def test_init_offers_to_learn_earlier_sessions(

@@ -21,14 +21,3 @@ def test_promote_and_demote_are_reversible(playbook: Playbook) -> None:
     assert (back["name"], back["copy"], back["dry_run"]) == ("upref-001", "pref-002", False)
     assert [back[side]["changes"][0]["kind"] for side in ("copied", "retired")] == ["add", "retire"]
     assert "nothing to do: upref-001 has its copy, pref-002" in playbook("demote", "upref-001").out
-
-
-def test_promote_can_keep_the_point(playbook: Playbook) -> None:
-    playbook("add", "say it briefly", "--section", "pref")
-
-    assert "nothing was changed" in playbook("promote", "pref-001", "--dry-run").out
-    assert playbook("list", "--user", "--json").json == []
-    kept = playbook("promote", "pref-001", "--keep", "--json").json
-
-    assert kept["retired"] is None
-    assert len(playbook("list", "--json").json) == len(playbook("list", "--user", "--json").json) == 1

@@ -35,15 +35,6 @@ def test_damaged_database_is_repaired_from_backup(playbook: Playbook) -> None:
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
 
 
-def test_check_can_repair_first(playbook: Playbook) -> None:
-    _damage(playbook)
-
-    result = playbook("db", "check", "--repair-points")
-
-    assert (result.code, result.out.endswith("all is well\n")) == (0, True)
-    assert "kept 2 live points in 1 playbook\n" in result.err
-
-
 def test_damaged_file_is_kept(playbook: Playbook) -> None:
     path = _damage(playbook)
     damaged = path.read_bytes()

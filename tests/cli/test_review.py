@@ -139,16 +139,6 @@ def test_sessions_cannot_review(five: Propose, playbook: Playbook, monkeypatch: 
     assert "5 proposals wait" in playbook("status").out
 
 
-def test_proposals_show_hostile_text_harmless(propose: Propose, playbook: Playbook) -> None:
-    evidence = (Evidence("a\x1b[2J\u202eb", "web\x07\nfetch", "outside"),)
-    propose("ADD", "\x1b]0;x\x07", evidence, text="one\x1b[2J\u202etwo\nthree\ttab", section="\x1b[31m")
-
-    for command in (["review"], ["review", "--json"], ["list", "--proposed"]):
-        out = playbook(*command).out
-        assert not re.search("[\x1b\x07\u202e]", out)
-    assert len(playbook("review").out.splitlines()) == 1
-
-
 def _on_terminal(keys: str) -> tuple[int, str]:
     """What `playbook review` shows on a terminal where *keys* are typed, and its exit code."""
     leader, follower = pty.openpty()

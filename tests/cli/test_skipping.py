@@ -89,18 +89,3 @@ def test_skipped_parts_are_never_learned(
     assert "the new part" in asked
     assert "the fork's part" in asked
     assert PRIVATE not in asked
-
-
-def test_skip_takes_the_start_of_an_id(playbook: Playbook, transcripts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("abc-1", "abd-1"):
-        _write(transcripts / f"{name}.jsonl", "hello", session=name)
-
-    assert playbook("sessions", "skip", "abc", "--json").json == {"session": "abc-1", "skipped": True, "transcripts": 1}
-    assert playbook("sessions", "skip", "ab").code == 1
-    assert playbook("sessions", "skip", "../../x").code == 2
-    assert playbook("sessions", "skip").code == 2
-    assert "give the whole id" in playbook("sessions", "skip", "zzz").err
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abd-1")
-    assert playbook("sessions", "skip", "--json").json["session"] == "abd-1"
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one-that-just-begins")
-    assert "whole" not in playbook("sessions", "skip").err

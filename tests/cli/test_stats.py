@@ -120,12 +120,3 @@ def test_prompts_and_starts_are_compared(playbook: Playbook, home: Path, folder:
     rates = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
     assert re.search(rf"by prompt +20 times +{rates}", playbook("stats").out)
     assert re.search(rf"\n20 sessions got it by prompt\. These sessions: {rates}", playbook("why", "pat-001").out)
-
-
-def test_empty_playbook_has_statistics(playbook: Playbook) -> None:
-    result = playbook("stats")
-
-    assert result.code == 0
-    assert "points     none yet; to add one: playbook add TEXT" in result.out
-    assert "learning   nothing was learned from a session yet" in result.out
-    assert playbook("stats", "--json").json["use"]["cited_share"] is None

@@ -168,18 +168,6 @@ def test_leaving_copies_the_teams_points(joined: Playbook, home: Path) -> None:
     assert "the team's" not in joined("list").out
 
 
-def test_other_projects_are_not_the_teams(joined: Playbook, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-
-    joined("--project", str(other), "add", "of the other project")
-    joined("--db", str(tmp_path / "other.db"), "add", "of the other database")
-
-    assert "of the other" not in joined("list").out
-    assert "the team's" not in joined("--project", str(other), "list").out
-    assert "the team's" not in joined("--db", str(tmp_path / "other.db"), "list").out
-
-
 def test_programs_use_the_teams_playbook(joined: Playbook, shared: Project) -> None:
     loaded = contract.load_playbook()
     edit.add(shared, "meanwhile")

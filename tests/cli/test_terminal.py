@@ -107,19 +107,6 @@ def test_sentences_are_folded_between_words(playbook: Playbook, folder: Path) ->
 
 
 @pytest.mark.slow
-def test_wide_tables_are_shown_by_line(lived: Playbook) -> None:
-    question = "SELECT * FROM history WHERE revision = 1"
-
-    seen = on_terminal("sql", question)
-
-    lines = [line for line in seen.splitlines() if not any(len(word) > 60 for word in line.split())]
-    assert not [line for line in lines if len(line) > 80]
-    assert re.search(r"^text {6,}run the narrowest pytest", seen, re.MULTILINE)
-    assert re.search(r"^ +[a-z ]*commit, however small it is$", seen, re.MULTILINE)
-    assert f"text        {LONG}\n" in lived("sql", "--line", question).out
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("lived")
 def test_in_a_session_a_list_is_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Claude Code keeps the output of `!playbook list` in a file, and shows it; a pipe gets lines with tabs."""

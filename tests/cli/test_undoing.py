@@ -1,6 +1,5 @@
 """undo and restore."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,18 +93,6 @@ def test_dry_run_writes_nothing(playbook: Playbook) -> None:
     assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
-def test_empty_undo_makes_no_revision(playbook: Playbook) -> None:
-    playbook("add", "use ruff")
-    playbook("vote", "oth-001", "neutral")
-
-    undone = playbook("undo")
-
-    assert (undone.code, undone.out) == (0, "nothing changed\n")
-    assert "nothing is left to undo in revision 2" in undone.err
-    record = playbook("undo", "--json").json
-    assert (record["revision"], record["undoes"], record["changes"]) == (None, None, [])
-
-
 def test_playbook_is_restored_by_number_or_time(playbook: Playbook) -> None:
     playbook("add", "one")
     before = playbook("list").out
@@ -171,18 +158,3 @@ def test_session_can_be_undone(taught: Playbook) -> None:
     taught("undo", "7")
     assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]
     assert taught("undo", "--session", "s-1", "--json").json[0]["undoes"] == {"first": 1, "last": 2}
-
-
-def test_colliding_session_undo_does_nothing(taught: Playbook, folder: Path) -> None:
-    with open_store(settings.database_url()) as store, store.write(Project.in_folder(store, str(folder)).key) as book:
-        book.draft.change(replace(book.draft["oth-003"], text="theirs"), kind="edit")
-        book.commit("learn", "reworded", origin=RevisionOrigin("s-1"))
-    taught("edit", "oth-003", "--text", "mine")
-    before = taught("export").out
-
-    refused = taught("undo", "--session", "s-1")
-
-    assert (refused.code, "playbook undo --session=s-1 --ours" in refused.err) == (1, True)
-    assert taught("export").out == before
-    assert taught("undo", "--session=s-1", "--ours").code == 0
-    assert [point["text"] for point in taught("list", "--json").json] == ["mine"]

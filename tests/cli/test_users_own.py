@@ -50,28 +50,3 @@ def test_project_commands_refuse_user(playbook: Playbook, command: str) -> None:
     for refused in (playbook("--user", *command.split()), playbook(*command.split(), "--user")):
         assert (refused.code, refused.out) == (2, "")
         assert "--user" in refused.err
-
-
-def test_render_shows_both_playbooks(playbook: Playbook) -> None:
-    playbook("add", "use uv here")
-    alone = playbook("render").out
-    playbook("--user", "add", "say it briefly")
-
-    both, own = (playbook("render", *given).out for given in ([], ["--user"]))
-
-    header = "## OTHERS (the user's own, in every project)"
-    entry = "[oth-001] helpful=0 harmful=0 :: use uv here"
-    added = f"\n\n{header}\n[uoth-001] helpful=0 harmful=0 :: say it briefly"
-    assert both == alone.replace(entry, entry + added)
-    assert own == alone.replace(f"## OTHERS\n{entry}", added.lstrip("\n"))
-    playbook("retire", "oth-001")
-    assert playbook("render").out == own
-
-
-def test_status_counts_personal_points(playbook: Playbook) -> None:
-    assert "your own" not in playbook("status").out
-    playbook("--user", "add", "say it briefly")
-
-    status = playbook("status", "--json").json
-    assert (status["points"], status["shown"], status["user_points"], status["user_shown"]) == (0, 0, 1, 1)
-    assert "1 point; a session gets 1: playbook list --user" in playbook("status").out

@@ -10,7 +10,6 @@ import pytest
 
 from playbook_db import __main__, settings
 from playbook_db.claude_code.transcripts import finding
-from playbook_db.errors import ProjectError
 from playbook_db.mcp_server import protocol, start, tools
 from playbook_db.projects import project_key
 from playbook_db.services.playbook import edit
@@ -151,17 +150,6 @@ def nowhere(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.chdir(home)
     return home
-
-
-def test_stray_server_creates_no_playbook(playbook: Playbook, nowhere: Path) -> None:
-    served = tools.PlaybookTools(settings.database_url(), str(nowhere), "mcp-1")
-
-    with (
-        pytest.raises(ProjectError, match=r"doesn't look like a project.*--project DIR mcp"),
-        served.opened(only_reads=False),
-    ):
-        raise AssertionError
-    assert playbook("project", "list", "--json").json == []
 
 
 def test_stray_server_uses_the_clients_roots(

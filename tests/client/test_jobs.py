@@ -46,7 +46,7 @@ def test_session_end_leaves_one_job(world: World, arguments: tuple[str, ...]) ->
     [job] = jobs(world)
     assert (job.session_id, job.transcript_path) == (transcript.stem, str(transcript))
     assert (job.parent_path, job.agent_id, job.reason, job.state) == (None, None, "SessionEnd:other", "queued")
-    assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")  # no "Hook cancelled"
+    assert (run.code, run.out.strip(), run.err) == (0, "Done.", "")  # no hook was interrupted
     assert spooled(world) == []
     assert log(world) == ""
 

@@ -1,5 +1,5 @@
-"""What the tests of the documented functions share: playbooks in both layouts, the project's file, and the ways on
-which a session's outcome reaches a playbook."""
+"""Shared by the tests of the documented functions: playbooks in both layouts, the file, and how
+a session's outcome reaches a playbook."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What a project with the flag file is told in `.claude/diagnostic/`, and that others are told nothing."""
+"""Diagnostics in `.claude/diagnostic/` of a project that has the flag file."""
 
 import json
 import os

@@ -107,14 +107,6 @@ def test_odd_threshold_is_reported(
     assert "high" in told
 
 
-def test_equal_vectors_are_similar(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "same_vectors.py").write_text("def embed(texts):\n    return [[1.0, 3.0, 3.0] for _ in texts]\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PLAYBOOK_EMBEDDER", "same_vectors:embed")
-
-    assert len(run_deduplication(a_flat_dict("a", "b"), 1.0)["key_points"]) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "body"),
     [

@@ -42,7 +42,7 @@ OLDER_SHAPES = {
 
 
 def load_entry(folder: Path, layout: Layout, raw: Any) -> dict[str, Any]:
-    """The one entry that load_playbook() makes of *raw*, which stands alone in the file."""
+    """Return the entry that load_playbook() reads from a file that has only *raw*."""
     write_file(folder, a_dict(layout, raw, section=OTHERS))
     (entry,) = entries_of(load_playbook())
     return entry

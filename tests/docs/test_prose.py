@@ -60,10 +60,6 @@ def test_places_code_and_tables_are_ignored(page: str) -> None:
     assert [fault for fault in prose.in_markdown(page) if "characters" not in fault] == []
 
 
-def test_clean_folders_have_tests() -> None:
-    assert [folder for folder in prose.CLEAN if not any((prose.ROOT / folder).glob("*.py"))] == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -96,15 +92,11 @@ def test_texts_of_a_module_have_a_kind() -> None:
 
 
 @pytest.mark.slow
-def test_tests_in_clean_folders_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files named on the command line are always read."""
+def test_tests_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_it.py").write_text('"""His file."""\n', encoding="utf-8")
     subprocess.run("git init -q . && git add .", shell=True, cwd=tmp_path, check=True)  # noqa: S602
     monkeypatch.setattr(prose, "ROOT", tmp_path)
-    monkeypatch.setattr(prose, "CLEAN", ())
 
-    assert prose.main([]) == 0
-    assert prose.main(["tests"]) == 1
-    monkeypatch.setattr(prose, "CLEAN", ("tests",))
     assert prose.main([]) == 1
+    assert prose.main(["tests"]) == 1

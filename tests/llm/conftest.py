@@ -1,4 +1,4 @@
-"""What every test of a model gets: loopback alone, a key, an API that answers as it is told, and no real waiting."""
+"""For tests of a model: loopback alone, a key, a scripted API, and no real waiting."""
 
 import time
 from collections.abc import Callable, Iterator

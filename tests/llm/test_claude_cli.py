@@ -147,7 +147,7 @@ def test_missing_usage_is_unknown(fake: Fake, odd: dict[str, Any]) -> None:
 
 
 def message(text: str, model: str = "m") -> dict[str, Any]:
-    """An entry with which the client tells what the model said."""
+    """Return the client's entry for an answer of the model."""
     return {"type": "assistant", "message": {"model": model, "content": [{"type": "text", "text": text}]}}
 
 

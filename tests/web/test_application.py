@@ -17,7 +17,7 @@ from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.web import application
 from tests.web.asking import page_of
-from tests.web.conftest import Pages, pages_in, said
+from tests.web.conftest import Pages, pages_in
 
 PAGES = ("", "points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
 TEXT = "Run the tests with make."
@@ -90,17 +90,6 @@ def test_missing_database_is_not_created_again(pages: Pages) -> None:
     _all_say(pages, "backup")
     assert not _file(pages).exists()
     backup.unlink()
-
-
-def test_busy_database_can_be_read(pages: Pages) -> None:
-    """Saving waits for the lock, then reports it."""
-    with closing(sqlite3.connect(_file(pages), isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        _all_work(pages)
-        refused = pages.send("/points/oth-001", do="helpful")
-        assert (refused.status, "stayed locked by another process" in refused.body) == (409, True)
-        writer.execute("ROLLBACK")
-    assert "voted" in said(pages.send("/points/oth-001", do="helpful"))
 
 
 def test_restored_database_is_shown(pages: Pages) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -14,7 +13,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import LastKnownProject
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.web import history_pages, review_page
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest
+from playbook_db.web.page_request import PageRequest
 from tests.web.conftest import Answer, Pages
 
 PATTERNS = "PATTERNS & APPROACHES"
@@ -74,21 +73,6 @@ def test_history_is_filtered(pages: Pages) -> None:
     assert (unknown.status, "someday" in _seen(unknown)) == (404, True)
 
 
-def test_history_is_paged(pages: Pages) -> None:
-    name = pages.add("voted on often", "pat")
-    with pages.opened() as project:
-        for _ in range(2 * PAGE_ROWS):
-            edit.vote(project, name, "helpful")
-    last = pages.revision()
-
-    each = [re.findall(r"<li><a [^>]*>Revision (\d+)<", page.body) for page in _all_pages(pages, "/history")]
-
-    assert [int(number) for numbers in each for number in numbers] == list(range(last, 0, -1))
-    newest = re.search(r'<a rel="prev" href="([^"]*)"', pages.see("/history", until=last - PAGE_ROWS, name=name).body)
-    assert newest
-    assert parse_qs(urlsplit(unescape(newest[1])).query).keys() == {"project", "name"}
-
-
 def test_revision_shows_words_and_evidence(pages: Pages) -> None:
     name = pages.add("use pip to install", "pat")
     quote = Evidence("it says: use uv", "WebFetch https://a.example", "outside")
@@ -120,19 +104,6 @@ def test_two_states_are_compared(pages: Pages) -> None:
     assert "came and went" not in see(**{"from": last - 1})
     assert "There are no differences." in see(**{"from": last, "to": last + 2})
     assert "revision 0 → " in see(**{"from": "yesterday"})
-
-
-def test_comparison_is_paged(pages: Pages) -> None:
-    with pages.opened() as project, project.store.write(project.key) as book:
-        for number in range(PAGE_ROWS + 1):
-            book.draft.add(KeyPoint(f"dif-{number:03d}", f"it differs {number}", PATTERNS))
-        book.commit("import", "differences")
-
-    every = _all_pages(pages, "/history/diff", **{"from": 0, "to": "now"})
-
-    assert len(every) > 1
-    names = [re.findall(r'>added</span> <a class="name"[^>]*>([^<]*)<', page.body) for page in every]
-    assert [name for each in names for name in each] == list(pages.texts())
 
 
 def test_earlier_playbook_is_shown_with_its_restore(pages: Pages) -> None:

@@ -92,15 +92,6 @@ def test_ignored_project_says_so(several: Projects) -> None:
     assert "project ignore" not in words_of(several.points("second"))
 
 
-def test_points_outlive_their_folder(several: Projects) -> None:
-    page = several.points("gone")
-
-    assert "playbook project move OLD NEW" in several.row("gone")
-    assert listed(page) == ["oth-001"]
-    assert several.visitor.send(f"/points/oth-001?project={several.folder('gone')}", do="helpful").status == 303
-    assert not Path(several.folder("gone")).exists()
-
-
 @pytest.mark.parametrize("name", ["nothing", "../..", "\x00"])
 def test_unknown_project_gets_no_playbook(several: Projects, name: str) -> None:
     before = several.visitor.see("/projects").body.count("<tr>")

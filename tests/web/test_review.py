@@ -154,20 +154,6 @@ def test_personal_proposals_come_last(pages: Pages, proposals: Proposals) -> Non
     assert proposals.waiting() == [here]
 
 
-def test_each_page_counts_the_proposals(pages: Pages, proposals: Proposals) -> None:
-    def badges(*paths: str) -> list[list[str]]:
-        return [re.findall(r'>Review <span class="badge waiting">(\d+)<', pages.see(path).body) for path in paths]
-
-    assert badges("/points") == [[]]
-
-    first = proposals.propose("ADD", text="use uv", section=SECTION)
-    proposals.propose("ADD", is_users=True, text="answer in German", section=SECTION)
-
-    assert badges("/points", "/numbers", "/review") == [["2"]] * 3
-    proposals.decide(first, "reject")
-    assert badges("/history") == [["1"]]
-
-
 def test_proposals_of_other_projects_are_counted(pages: Pages, proposals: Proposals, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / ".claude").mkdir(parents=True)
