@@ -262,12 +262,12 @@ class PlaybookMachine(RuleBasedStateMachine):
             return
         first = model.base + 1 + pick % (model.head - model.base)
         last = min(first + length - 1, model.head)
-        self.take_back(first, last, "undo", f"{first}..{last}", is_users=is_users)
+        self.reverse(first, last, "undo", f"{first}..{last}", is_users=is_users)
 
     @rule(is_users=_ANYONES)
     def undo_the_last(self, is_users: bool) -> None:
         head = self.model(is_users=is_users).head
-        self.take_back(head, head, "undo", is_users=is_users)
+        self.reverse(head, head, "undo", is_users=is_users)
 
     @rule(pick=_PICK, is_users=_ANYONES)
     def go_back(self, pick: int, is_users: bool) -> None:
@@ -275,9 +275,9 @@ class PlaybookMachine(RuleBasedStateMachine):
         model = self.model(is_users=is_users)
         number = model.base + 1 + pick % max(1, model.head - model.base)
         if number < model.head:
-            self.take_back(number + 1, model.head, "restore", "--at", str(number), is_users=is_users)
+            self.reverse(number + 1, model.head, "restore", "--at", str(number), is_users=is_users)
 
-    def take_back(self, first: int, last: int, *arguments: str, is_users: bool) -> None:
+    def reverse(self, first: int, last: int, *arguments: str, is_users: bool) -> None:
         model = self.model(is_users=is_users)
         before = model.head
         self.change(lambda model: model.undo(first, last), *arguments, is_users=is_users)
