@@ -42,15 +42,10 @@ def replace_file(
 ) -> None:
     """Replace the file at *path* with one that contains *data*, atomically and durably.
 
-    Links are followed. A device or pipe is written to instead. An existing file keeps its mode and (if allowed) its
+    Links are followed. An existing file keeps its mode and (if allowed) its
     owner. A new file gets *mode*, by default the umask's. Concurrent callers need a lock, or a *temporary* file each.
     *check* is called last: if it raises, the file isn't replaced. Raises OSError.
     """
-    if os.path.exists(path) and not os.path.isfile(path):  # /dev/stdout, /dev/null or a pipe must stay what it is
-        check()
-        with open(path, "wb") as file:
-            file.write(data)
-        return
     temporary = temporary or temporary_path(path)
     path = os.path.realpath(path)
     before = os.stat(path) if os.path.exists(path) else None

@@ -318,7 +318,7 @@ def fill(project: Project, chunks: Iterable[str]) -> None:
     for text in ("the ballot", "the one that is reworded"):
         edit.add(project, text, section="PATTERNS & APPROACHES")
     for chunk in chunks:
-        edit.add(project, f"to be deleted after {chunk}", section="MISTAKES TO AVOID")
+        edit.add(project, f"an errand to be deleted after {chunk}", section="MISTAKES TO AVOID")
 
 
 def end_sessions(folder: Path, jobs: Iterable[int], chunks: int) -> None:
@@ -356,8 +356,8 @@ def model(rng: random.Random) -> tuple[Rule, Rule]:
         chunk = _about(request)[1]
         deleted = re.findall(rf"\[(mis-\d+)\][^\n]*to be deleted after {re.escape(chunk)}\n", request.last_said + "\n")
         asked: list[dict[str, Any]] = [
-            {"type": "ADD", "text": f"lesson {chunk}", "section": "USER PREFERENCES"},
-            {"type": "UPDATE", "target_id": EDITED, "text": f"reworded after {chunk}"},
+            {"type": "ADD", "text": f"lesson of errand {chunk}", "section": "USER PREFERENCES"},
+            {"type": "UPDATE", "target_id": EDITED, "text": f"reworded after errand {chunk}"},
             {"type": "DELETE", "target_id": deleted[0] if deleted else "none", "reason": f"after {chunk}"},
         ]
         return _said({"reasoning": f"after {chunk}", "operations": asked})

@@ -217,11 +217,15 @@ def write_text(text: str, output: str | None) -> None:
 
 
 def write_file(data: bytes, output: str) -> None:
-    """Write *data* to the file *output*, completely or not at all."""
+    """Write *data* to the file *output*, completely or not at all. A device or pipe is written to."""
     from playbook_db import files
 
     try:
-        files.replace_file(output, data)
+        if os.path.exists(output) and not os.path.isfile(output):  # replacing it would break /dev/null for everybody
+            with open(output, "wb") as file:
+                file.write(data)
+        else:
+            files.replace_file(output, data)
     except OSError as error:
         raise click.UsageError(f"{output} can't be written: {error.strerror}. Name another file.") from error
 
