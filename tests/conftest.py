@@ -96,8 +96,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test of a database runs on both kinds: without the mark `postgres`, on PostgreSQL in the nightly tier only."""
     if "database_kind" in metafunc.fixturenames:
         kinds: list[object] = ["sqlite"]
-        is_for_both = metafunc.definition.get_closest_marker("postgres")
-        if is_for_both or not metafunc.definition.get_closest_marker("sqlite"):
+        marked = (mark.name for mark in metafunc.definition.iter_markers())  # the test's own before its file's
+        choice = next((name for name in marked if name in ("postgres", "sqlite")), None)
+        is_for_both = choice == "postgres"
+        if choice != "sqlite":
             marks = [pytest.mark.slow] if is_for_both else [pytest.mark.slow, pytest.mark.nightly]
             kinds.append(pytest.param("postgres", marks=marks))
         metafunc.parametrize("database_kind", kinds, indirect=True)

@@ -111,7 +111,8 @@ def _may_lead(way: str, name: str, before: str) -> bool:
         return name.isupper() or name.startswith(("-", "setP", "withP")) or before.endswith(('"', "'"))
     if way == "beside":
         return not before.endswith(("{", "$", "/"))
-    return "{{" not in before and "arn:" not in "".join(before.split(" ")[-1:])
+    is_in_template = "{{" in before.rpartition("}}")[2]
+    return not is_in_template and "arn:" not in "".join(before.split(" ")[-1:])
 
 
 def _is_secret(value: _Value) -> bool:
