@@ -83,7 +83,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool) -> None:
         say(model_in_words(folder))
         shell = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
         say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
-        say("next: test it with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
+        say("next: test it with `playbook doctor`, then start Claude Code in a project")
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed. To test them: `playbook doctor`")
     _warn_of_older(folder)

@@ -8,7 +8,7 @@ from playbook_db.store.queries.revision_log import LoggedChange
 from playbook_db.web import sessions
 from playbook_db.web.page_request import PageRequest, Routes
 
-_READ, _LESSONS = 20, 5  # changes of the last session: how many are read, and shown; lessons before votes
+_READ, _LESSONS = 20, 5  # sessions or changes that are read; changes that are shown, lessons before votes
 
 
 def show(request: PageRequest) -> Response:
@@ -16,8 +16,8 @@ def show(request: PageRequest) -> Response:
     project, own = request.project, request.project.own
     folder = None if project.is_users else own.folder or own.key
     has_history = not isinstance(project, LastKnownProject)
-    sessions_of_it = history.session_page(project, most=1)[0] if has_history else []
-    last = sessions_of_it[0] if sessions_of_it else None
+    newest = history.session_page(project, most=_READ)[0] if has_history else []
+    last = next((each for each in newest if any(each[1].values())), newest[0] if newest else None)
     lessons: list[LoggedChange] = []
     if last is not None:
         query = history.LogQuery(session=last[0].session_id, limit=_LESSONS)
@@ -29,6 +29,7 @@ def show(request: PageRequest) -> Response:
         title="Home",
         status_now=status.read(own.store.url.render_as_string(hide_password=False), folder),
         last=last,
+        is_newest=last is None or last == newest[0],
         lessons=lessons,
         titles=sessions.titles([last[0].session_id] if last else ()),
         newest=request.newest_revision if has_history else 0,

@@ -20,7 +20,7 @@ from tests.docs import pictures
 pytestmark = pytest.mark.slow  # starts processes
 
 SESSION = "5f1c2e1a"
-UNDO = f"playbook undo --session {SESSION}"
+UNDO = f"to undo: playbook undo --session {SESSION}"
 
 client = running.client_fixture("use uv for everything")
 
@@ -65,7 +65,7 @@ def test_readme_shows_the_line(client: Client) -> None:
 
     learned, _, way_back = message.partition("; ")
     assert learned in pictures.text_of(pictures.LEARNED.read_text(encoding="utf-8"))
-    assert way_back == f"playbook undo --session {pictures.SESSION}"  # the terminal is too narrow for it
+    assert way_back == f"to undo: playbook undo --session {pictures.SESSION[:8]}"  # the terminal is too narrow for it
 
 
 @pytest.mark.parametrize(("scope", "has_playbook"), [("user", True), ("plugin", True), ("plugin", False)])

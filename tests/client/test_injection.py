@@ -89,7 +89,7 @@ def test_variable_disables_the_playbook(world: World) -> None:
 def test_lessons_are_shown_once_on_the_screen(world: World) -> None:
     register(world)
     fill(world, POINT, source="learn")
-    line = f'playbook: learned 1 point ("{POINT}"); playbook log'
+    line = f'playbook: learned 1 point ("{POINT}"); to see them: playbook log'
     with interactive(world) as session:
         session.say("hello")
         begun = session.first_line

@@ -36,7 +36,7 @@ def test_open_question_comes_before_lessons(world: World) -> None:
         "playbook: nothing is learned here: this project's settings set AGENTIC_CONTEXT_BASE_URL. "
         "To decide: playbook project trust"
     )
-    assert lines == [question, question, f'playbook: learned 1 point ("{POINT}"); playbook log', ""]
+    assert lines == [question, question, f'playbook: learned 1 point ("{POINT}"); to see them: playbook log', ""]
 
 
 @pytest.mark.parametrize("name", ["AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL"])

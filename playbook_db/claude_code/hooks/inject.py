@@ -287,8 +287,9 @@ def _news(command: str, book: "Book", shown: "Book", failures: "Sequence[str]") 
         waits = f", {waiting} wait{'s' * (waiting == 1)}" if waiting else ""
         number = f"{len(points)} point{'s' * (len(points) > 1)}"
         sessions = {session for session, _ in points}
-        way = f"undo --session {sessions.pop()}" if len(sessions) == 1 and "" not in sessions else "log"
-        parts.append(f'learned {number} ("{_cut(points[0][1], _MOST_CHARS)}"{more}){waits}; {command} {way}')
+        is_one = len(sessions) == 1 and "" not in sessions
+        way = f"to undo: {command} undo --session {sessions.pop()[:8]}" if is_one else f"to see them: {command} log"
+        parts.append(f'learned {number} ("{_cut(points[0][1], _MOST_CHARS)}"{more}){waits}; {way}')
     if failed := len([time for time in failures if time > failed_to]):
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
     if waiting and not points:

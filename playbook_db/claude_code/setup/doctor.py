@@ -106,7 +106,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("database", BROKEN, f"{reason}, so nothing can be kept", mends)
         return
     if not on_server and not os.path.exists(where) and not sqlite_open.loss_of(where):
-        yield Finding("database", NOTE, f"{where} doesn't exist yet", "playbook init")
+        yield Finding("database", NOTE, f"{where} doesn't exist yet; the first point or session creates it")
         return
     report = maintenance.check_database(url, quick=on_server)
     if report.problems:
