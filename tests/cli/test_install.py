@@ -39,7 +39,9 @@ def test_install_reports_its_changes(playbook: Playbook, home: Path, monkeypatch
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert 'add to ~/.zshrc: eval "$(_PLAYBOOK_COMPLETE=zsh_source playbook)"\n' in first.out
     assert install.interpreter() not in first.out
-    assert first.out.splitlines()[-1].startswith("next: test it with `playbook doctor`, then start Claude Code in a project")
+    assert first.out.splitlines()[-1].startswith(
+        "next: test it with `playbook doctor`, then start Claude Code in a project"
+    )
     unchanged = "the hooks are registered already; nothing was changed. To test them: `playbook doctor`"
     assert second.out == f"{path}: {unchanged}\n"
 
