@@ -30,6 +30,7 @@ def test_random_history_agrees_with_the_model(seed: int, steps: int) -> None:
     run_machine(seed, steps)
 
 
+@pytest.mark.nightly
 def test_seed_repeats_its_history() -> None:
     """Whatever the order of sets in a process."""
     command = [sys.executable, "-m", "tests.machine", "--seed", "0", "--steps", "50"]
@@ -56,7 +57,7 @@ def test_second_process_has_the_history_s_time() -> None:
     assert (saved["message"], saved["time"][:10]) == ("saved by a program", "2026-03-01")
 
 
-@pytest.mark.nightly(after=1)
+@pytest.mark.nightly
 @pytest.mark.parametrize(("seed", "steps"), [(0, 25), (1, 500)])
 def test_random_history_is_equal_on_a_server(seed: int, steps: int) -> None:
     """All output and errors of commands, and the answers to the questions of docs/sql.md."""
