@@ -52,6 +52,8 @@ def main(arguments: "Sequence[str]") -> int:
         print(describe())  # noqa: T201 - the answer of the command
         if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
             _keep_out(settings.session())
+        elif len(arguments) > 1 and not is_ready():
+            print("The command did not run. Repeat it when the set-up is done.")  # noqa: T201 - as above
         return 0 if is_ready() else 1
     if settings.is_disabled():
         return 0

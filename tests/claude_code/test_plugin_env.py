@@ -73,7 +73,8 @@ def _made(calls: Path) -> int:
 
 
 def test_uv_creates_the_environment(data: Path, calls: Path) -> None:
-    assert _set_up("--status").returncode == 1
+    early = _set_up("--status", "list")
+    assert (early.returncode, "The command did not run." in early.stdout) == (1, True)
 
     done = _set_up()
 
