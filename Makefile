@@ -37,7 +37,7 @@ smoke: $(READY) ## run some tests of the client, the browser and the packages
 	$(PYTEST) --tier=all -m smoke tests/client tests/web tests/test_packaging.py
 
 coverage: $(READY) ## measure the branch coverage of domain/ and store/, and check its minimum
-	$(BIN)/python -m coverage run -m pytest --tier=all tests/domain tests/store tests/services
+	$(BIN)/python -m coverage run -m pytest --tier=all tests/domain tests/store tests/services tests/contract tests/cli
 	$(BIN)/python -m coverage report
 
 check: lint types imports test ## run ruff, the prose linter, mypy --strict, import-linter and the commit tier
