@@ -67,7 +67,7 @@ class Team:
     def look(self) -> None:
         """Whether the replica is behind, ten times: one alone is over in a millisecond."""
         for _ in range(10):
-            assert replica.compare(self.store, self._one().key, None)
+            assert not replica.is_current(self.store, self._one().key, None)
 
     def refresh(self) -> None:
         """All that a new replica holds."""
