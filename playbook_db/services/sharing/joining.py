@@ -109,7 +109,6 @@ class Joining:
             self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
         )
 
-    @retry_on_conflict
     def finish(self) -> RevisionResult | None:
         """Join the team: merge the project's own playbook into the team's, and use the team's from now on. Return the
         result of the merge. If the process is killed, run it again: nothing is merged twice."""
