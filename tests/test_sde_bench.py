@@ -49,10 +49,10 @@ def test_decisions_reach_playbook_and_model(tmp_path: Path) -> None:
     figures = without_model.run(tmp_path, quick=True)
 
     as_said, *_ = figures.rows
-    learned, told = figures.more
+    learned, output = figures.more
     assert list(as_said[1:]) == ["4", "13 of 13", "4 of 4"]
     assert learned.rows[0] == ("quotes of the user", "3 of 3", "0 of 1")
-    none, placebo, playbook = (row[1:] for row in told.rows)
+    none, placebo, playbook = (row[1:] for row in output.rows)
     assert none == ("3", "0 of 3", "0 of 3", "0 of 3", "0 of 1", "0")
     assert placebo[1:5] == ("0 of 3", "0 of 3", "0 of 3", "0 of 1")
     assert playbook[:5] == ("3", "3 of 3", "3 of 3", "3 of 3", "0 of 1")
@@ -63,11 +63,11 @@ def test_placebo_has_only_the_length_of_a_point() -> None:
     point = "[ctx-001] helpful=2 harmful=0 :: Labels are cut to 22 characters"
     answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": f"# Playbook\n{point}\n"}}
 
-    told = without_content(answer)["hookSpecificOutput"]["additionalContext"]
+    output = without_content(answer)["hookSpecificOutput"]["additionalContext"]
 
-    assert len(told) == len(f"# Playbook\n{point}\n")
-    assert told.startswith("# Playbook\n[ctx-001] helpful=2 harmful=0 :: Water")
-    assert "22" not in told
+    assert len(output) == len(f"# Playbook\n{point}\n")
+    assert output.startswith("# Playbook\n[ctx-001] helpful=2 harmful=0 :: Water")
+    assert "22" not in output
 
 
 def _corrected(task: Task, *, is_right: bool) -> ToolCall:

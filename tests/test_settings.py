@@ -93,6 +93,6 @@ def test_invalid_budget_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) 
 )  # fmt: skip
 def test_mistyped_server_url_is_no_path(slip: str) -> None:
     """It would create a folder with the password in its name."""
-    with pytest.raises(SettingError, match=r"as a URL: postgresql://USER:PASSWORD@HOST") as told:
+    with pytest.raises(SettingError, match=r"as a URL: postgresql://USER:PASSWORD@HOST") as output:
         settings.database_url(slip)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(output.value)

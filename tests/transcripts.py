@@ -210,5 +210,5 @@ def at_another_time(line: str, number: int) -> str:
 
 def note_start(path: str | Path, folder: str) -> None:
     """Record that the session of the transcript at *path* began in *folder*."""
-    told = {"project": projects.project_key(folder), "folder": folder, "transcript_path": projects.as_text(str(path))}
-    spool.keep_start(Path(path).stem, json.dumps(told).encode())
+    answer = {"project": projects.project_key(folder), "folder": folder, "transcript_path": projects.as_text(str(path))}
+    spool.keep_start(Path(path).stem, json.dumps(answer).encode())

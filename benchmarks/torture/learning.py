@@ -256,16 +256,16 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
     """
     import anthropic  # noqa: F401 - it costs most of a second, once
 
-    told: list[int | None] = []
+    output: list[int | None] = []
     for number in range(rounds):
         if queues:
             with sandbox.opened(Path(folder)) as (store, project):
                 queue.take_in(store, project.key, end_of(Path(folder), number))
         begin()
         done = worker.run(sandbox.database_url(Path(folder)))
-        told.append(done and done.learned)
+        output.append(done and done.learned)
         begin()  # nobody goes on before both are through
-    return told
+    return output
 
 
 def _ends(folder: Path, count: int, found: Learning) -> None:

@@ -59,10 +59,10 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
     added = [text for f in found for text in f["added"]]
     _check(folder, before, votes, added)
     elapsed = max(f["ended"] for f in found) - min(f["began"] for f in found)
-    told = [line for f in found for line in f["told"]]
-    others = tuple(line for line in told if _RENAMED not in line)
+    output = [line for f in found for line in f["told"]]
+    others = tuple(line for line in output if _RENAMED not in line)
     slowest = max(f["slowest"] for f in found)
-    return Crowd(processes, votes.total(), len(added), elapsed, slowest, len(told) - len(others), others)
+    return Crowd(processes, votes.total(), len(added), elapsed, slowest, len(output) - len(others), others)
 
 
 def _check(folder: Path, before: dict[str, int], votes: Counter[str], added: list[str]) -> None:
@@ -126,10 +126,10 @@ def _go(
     votes: Counter[str] = Counter()
     added: list[str] = []
     slowest = 0.0
-    told = io.StringIO()
+    output = io.StringIO()
     begin()
     began = time.monotonic()
-    with contextlib.redirect_stderr(told):
+    with contextlib.redirect_stderr(output):
         for count in range(rounds):
             started = time.monotonic()
             voted, texts = step(count, rng.sample(names, _VOTES))
@@ -137,7 +137,7 @@ def _go(
             votes.update(voted)
             added += texts
     ended = time.monotonic()
-    lines = told.getvalue().splitlines()
+    lines = output.getvalue().splitlines()
     return {
         "began": began, "ended": ended, "slowest": slowest, "votes": dict(votes), "added": added, "told": lines,
     }  # fmt: skip

@@ -177,11 +177,11 @@ def test_batch_is_summed_up(diagnosed: Path) -> None:
 
     update_playbook_data(a_sections_dict({}), {"operations": operations})
 
-    told = diagnostics_in(diagnosed)["curator_operations.txt"]
-    assert "12 operations" in told
-    assert "3 skipped" in told
-    assert "pat-999" in told
-    assert "at most 10" in told
+    output = diagnostics_in(diagnosed)["curator_operations.txt"]
+    assert "12 operations" in output
+    assert "3 skipped" in output
+    assert "pat-999" in output
+    assert "at most 10" in output
 
 
 def test_batch_record_has_each_change(diagnosed: Path) -> None:
@@ -247,4 +247,4 @@ def test_unknown_section_is_reported(folder: Path, capsys: pytest.CaptureFixture
     update_playbook_data(a_sections_dict({}), {"operations": [{"type": "ADD", "text": "x", "section": "NO SUCH"}]})
 
     assert "NO SUCH" in capsys.readouterr().err
-    assert any("NO SUCH" in told for told in diagnostics_in(folder).values())
+    assert any("NO SUCH" in output for output in diagnostics_in(folder).values())

@@ -102,9 +102,9 @@ def test_odd_threshold_is_reported(
     playbook = a_flat_dict(an_entry("kpt_001", "0"), an_entry("kpt_002", "1"))
 
     assert angles(run_deduplication(playbook)) == ["0", "1"]
-    told = capsys.readouterr().err
-    assert "AGENTIC_CONTEXT_DEDUP_THRESHOLD" in told
-    assert "high" in told
+    output = capsys.readouterr().err
+    assert "AGENTIC_CONTEXT_DEDUP_THRESHOLD" in output
+    assert "high" in output
 
 
 @pytest.mark.parametrize(

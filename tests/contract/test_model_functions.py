@@ -68,8 +68,13 @@ def test_reflector_sees_the_session(scripted: Callable[..., MessagesApi]) -> Non
 
     assert asyncio.run(CALLS["reflector"]()) == {"analysis": "good", "bullet_tags": [TAG]}
     said = api.messages()[0].said
-    for told in ("[user]\nfix {playbook} it", '(uses Bash: {"command": "make"})', "(error: No rule)", "use type hints"):
-        assert told in said
+    for output in (
+        "[user]\nfix {playbook} it",
+        '(uses Bash: {"command": "make"})',
+        "(error: No rule)",
+        "use type hints",
+    ):
+        assert output in said
 
 
 def test_results_have_the_documented_keys(scripted: Callable[..., MessagesApi]) -> None:
@@ -175,9 +180,9 @@ def test_secrets_are_masked_first(scripted: Callable[..., MessagesApi], folder: 
     (folder / ".claude" / "diagnostic_mode").touch()
     key = "ghp_" + "a1B2c3D4e5" * 4
     api = scripted(json.dumps({"analysis": f"the token was {key[:40]}"}))
-    told = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
+    output = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
 
-    asyncio.run(run_reflector(told, PLAYBOOK, []))
+    asyncio.run(run_reflector(output, PLAYBOOK, []))
 
     (kept,) = (folder / ".claude" / "diagnostic").iterdir()
     for text in (api.messages()[0].said, kept.read_text()):

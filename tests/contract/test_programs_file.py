@@ -151,8 +151,8 @@ def test_refusal_names_entry_and_value(folder: Path, capsys: pytest.CaptureFixtu
     path = write_file(folder, a_flat_dict("one", {"name": "kpt_007", "text": "two", "score": "abc"}))
 
     assert load_playbook() == a_sections_dict({})
-    told = capsys.readouterr().err
-    assert all(part in told for part in (str(path), "entry 2", "kpt_007", "abc"))
+    output = capsys.readouterr().err
+    assert all(part in output for part in (str(path), "entry 2", "kpt_007", "abc"))
 
 
 def test_saving_keeps_a_refused_file_aside(folder: Path) -> None:
@@ -185,9 +185,9 @@ def test_sections_win_and_unknown_ones_become_others(folder: Path, capsys: pytes
         (OTHERS, "one"),
         (OTHERS, "two"),
     ]
-    told = capsys.readouterr().err
-    assert "key_points" in told
-    assert "NO SUCH" in told
+    output = capsys.readouterr().err
+    assert "key_points" in output
+    assert "NO SUCH" in output
 
 
 def test_missing_version_and_time_get_defaults(folder: Path) -> None:

@@ -81,9 +81,9 @@ def test_double_new_name_is_changed_on_one_side(folder: Path, capsys: pytest.Cap
         (PATTERNS, "pat-003", "of the second", 0, 0),
     ]
     assert outcome_of(second) == outcome_of(load_playbook())
-    told = capsys.readouterr().err
-    assert "pat-002" in told
-    assert "pat-003" in told
+    output = capsys.readouterr().err
+    assert "pat-002" in output
+    assert "pat-003" in output
 
 
 def test_same_new_text_becomes_one_point(folder: Path) -> None:
@@ -170,8 +170,8 @@ def test_four_programs_at_once_lose_nothing(folder: Path) -> None:
             )
             for number in range(4)
         ]
-        told = [process.communicate()[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 4, told
+        output = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, output
 
     for found in (load_playbook(), read_file(folder)):
         entries = by_name(found)

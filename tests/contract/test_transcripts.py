@@ -153,9 +153,9 @@ def test_broken_lines_are_counted(
     path = transcript(line, SPOKEN[0], line, SPOKEN[1])
 
     assert load_transcript(path) == [USER, ASSISTANT]
-    told = capsys.readouterr().err
-    assert str(path) in told
-    assert "2 broken lines" in told
+    output = capsys.readouterr().err
+    assert str(path) in output
+    assert "2 broken lines" in output
 
 
 def test_half_written_last_line_is_skipped(transcript: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -354,9 +354,9 @@ def test_invalid_new_point_is_skipped(entry: object, reason: str) -> None:
 def test_unknown_sections_are_reported() -> None:
     sections = ["NOWHERE", "others", None, "", 5, "NOWHERE", "pat"]
 
-    told = unknown_sections(["ADD", *({"type": "ADD", "section": section} for section in sections), None, {}])
+    output = unknown_sections(["ADD", *({"type": "ADD", "section": section} for section in sections), None, {}])
 
-    assert told == ((1, "NOWHERE"), (5, "5"), (6, "NOWHERE"), (7, "pat"))
+    assert output == ((1, "NOWHERE"), (5, "5"), (6, "NOWHERE"), (7, "pat"))
 
 
 @pytest.mark.parametrize(
@@ -369,9 +369,9 @@ def test_half_a_surrogate_pair_can_be_stored(operation: dict[str, str]) -> None:
 
     skipped = apply_operations(draft, [operation])
 
-    told = [*(item.reason for item in skipped), *(change.reason or "" for change in draft.changes)]
-    assert len(told) == 1
-    assert told[0].encode("utf-8")
+    output = [*(item.reason for item in skipped), *(change.reason or "" for change in draft.changes)]
+    assert len(output) == 1
+    assert output[0].encode("utf-8")
 
 
 votes = st.lists(st.builds(Vote, st.sampled_from(["pat-001", "kpt_002", "oth-003", "pat-999"]), st.sampled_from(TAGS)))

@@ -271,9 +271,9 @@ def test_text_fits_the_limit_in_whole_entries(points: list[KeyPoint], limit_unit
 
 @given(candidates(), st.integers(0, 900))
 def test_same_points_give_the_same_text(points: list[KeyPoint], limit_units: int) -> None:
-    told = [_compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
+    output = [_compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
 
-    assert told[0] == told[1]
+    assert output[0] == output[1]
 
 
 @given(candidates())
@@ -301,15 +301,15 @@ def _compose_both(
 def test_two_playbooks_fit_the_limit(points: list[KeyPoint], others: list[KeyPoint], limit_units: int) -> None:
     own = _users(others)
 
-    text, [chosen, told] = _compose_both(points, own, limit_units)
+    text, [chosen, output] = _compose_both(points, own, limit_units)
 
     assert utf16_units(text) <= max(limit_units, 0)
-    assert told == [point for point in playbook_of(own).points if point in told]
+    assert output == [point for point in playbook_of(own).points if point in output]
     parts = [
         render_points(chosen),
         prompt_text.LEFT_OUT.format(len(points) - len(chosen)) if 0 < len(chosen) < len(points) else "",
-        render_points(told, beside=prompt_text.OWN),
-        prompt_text.OWN_LEFT_OUT.format(len(own) - len(told)) if 0 < len(told) < len(own) else "",
+        render_points(output, beside=prompt_text.OWN),
+        prompt_text.OWN_LEFT_OUT.format(len(own) - len(output)) if 0 < len(output) < len(own) else "",
     ]
     assert text == fill_template(TEMPLATE, "\n\n".join(filter(None, parts)))
 
@@ -324,28 +324,28 @@ def test_no_personal_points_same_bytes(points: list[KeyPoint], limit_units: int)
 def test_personal_points_take_a_third_at_most() -> None:
     many, few = _named(range(300)), _named(range(3))
 
-    _, [chosen, told] = _compose_both(many, _users(many))
+    _, [chosen, output] = _compose_both(many, _users(many))
 
-    units = utf16_units(render_points(told, beside=prompt_text.OWN))
+    units = utf16_units(render_points(output, beside=prompt_text.OWN))
     assert prompt_text.LIMIT_UNITS / 3 - 400 < units <= prompt_text.LIMIT_UNITS / 3
     alone = len(_compose(TEMPLATE, iter(many), 300)[1])
-    assert len(chosen) + len(told) > alone - 5
-    _, [chosen, told] = _compose_both(many, _users(few))
-    assert len(told) == 3
+    assert len(chosen) + len(output) > alone - 5
+    _, [chosen, output] = _compose_both(many, _users(few))
+    assert len(output) == 3
     assert len(chosen) > alone - 8
 
 
 def test_personal_points_use_what_is_left() -> None:
     many, few = _named(range(300)), _named(range(3))
 
-    _, [chosen, told] = _compose_both(few, _users(many))
+    _, [chosen, output] = _compose_both(few, _users(many))
 
     alone = len(_compose(TEMPLATE, iter(many), 300)[1])
     assert len(chosen) == 3
-    assert len(told) > alone - 12
-    _, [chosen, told] = _compose_both([], _users(many))
+    assert len(output) > alone - 12
+    _, [chosen, output] = _compose_both([], _users(many))
     assert chosen == []
-    assert len(told) > alone - 8
+    assert len(output) > alone - 8
 
 
 def test_best_points_are_shown_first() -> None:
@@ -386,10 +386,10 @@ def test_no_more_is_read_than_fits() -> None:
         short = (a_key_point(f"pat-{number:05d}", "x" * 200) for number in range(10_000))
         return itertools.chain((read.append(1) or point for point in short), [])  # type: ignore[func-returns-value]
 
-    told = choose(reading(), 3000)
+    output = choose(reading(), 3000)
 
-    assert len(told) > 5
-    assert len(read) <= len(told) + prompt_text.MAX_MISFITS + 2
+    assert len(output) > 5
+    assert len(read) <= len(output) + prompt_text.MAX_MISFITS + 2
 
 
 @pytest.mark.parametrize("units", [390, 10_000, 100_000])

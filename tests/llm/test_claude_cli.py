@@ -158,8 +158,8 @@ def test_pieces_of_an_answer_are_joined(fake: Fake) -> None:
 
 
 def test_client_that_gives_up_reports_a_cut(fake: Fake) -> None:
-    told = "API Error: Claude's response exceeded the 50 output token maximum."
-    entries = [message('{"a": '), message(told, "<synthetic>"), {**RESULT, "is_error": True, "result": told}]
+    output = "API Error: Claude's response exceeded the 50 output token maximum."
+    entries = [message('{"a": '), message(output, "<synthetic>"), {**RESULT, "is_error": True, "result": output}]
 
     reply = fake(f"say({entries!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
 

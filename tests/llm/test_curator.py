@@ -59,8 +59,8 @@ def test_curator_sees_counters_candidates_and_analysis(scripted: Start, ask: Ask
     curation = ask()
     (request,) = api.messages()
 
-    for told in ("helpful=3 harmful=0", "- pat-001 and pat-002", "the database was old"):
-        assert told in request.said
+    for output in ("helpful=3 harmful=0", "- pat-001 and pat-002", "the database was old"):
+        assert output in request.said
     assert (curation.reasoning, curation.operations) == ("so", [ADD])
     assert len(curation.exchanges) == 1
     kinds = request.body["output_config"]["format"]["schema"]["properties"]["operations"]["items"]["anyOf"]
@@ -71,8 +71,8 @@ def test_missing_parts_are_named(scripted: Start, ask: Ask) -> None:
     api = scripted('{"reasoning": "", "operations": []}')
 
     assert ask(playbook=ShownPlaybook(""), candidates=Candidates(), reflection=Reflection("")).operations == []
-    for told in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
-        assert told in api.messages()[0].said
+    for output in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
+        assert output in api.messages()[0].said
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_curator_gets_lessons_tags_and_evidence(scripted: Start, ask: Ask) -> No
     )
 
     said = api.messages()[0].said
-    for told in (
+    for output in (
         "resting",
         '"rationale": "it broke"',
         '"evidence": ["say \\"no\\""]',
@@ -115,7 +115,7 @@ def test_curator_gets_lessons_tags_and_evidence(scripted: Start, ask: Ask) -> No
         "- pat-001 and pat-002\n- lesson 2 and pat-001, mis-002\n- the tags and pat-003",
         "Another <\u200b/lessons>",
     ):
-        assert told in said
+        assert output in said
 
 
 @pytest.mark.parametrize(

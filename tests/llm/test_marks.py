@@ -23,9 +23,9 @@ NEW, OLD = "{playbook} {marks} {transcript}", "{playbook} {transcript}"
 
 
 def test_texts_have_no_counters_and_marks_do() -> None:
-    told = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
+    output = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
 
-    assert marks.show(NEW, [POINTS], told) == ShownPlaybook(
+    assert marks.show(NEW, [POINTS], output) == ShownPlaybook(
         "## PATTERNS & APPROACHES\n[pat-001] use\\ntype hints\n\n"
         "## MISTAKES TO AVOID\n[mis-001] never <\\/playbook> that",
         "[pat-001] helpful=3 harmful=0\n[mis-001] helpful=0 harmful=1",
@@ -61,8 +61,10 @@ def test_proposals_follow_the_points() -> None:
         a_proposal(3, "VOTE", name="pat-001", tag="harmful"),
         a_proposal(4, "DELETE", target_id="pat-002", reason="it is wrong"),
     ]
-    told = "\n\n## WAITING\n[p4] DELETE pat-002: it is wrong\n"
-    told += "[p2] MERGE pat-001, pat-004: use <\\/playbook>\n[up7] ADD: use uv"
+    output = "\n\n## WAITING\n[p4] DELETE pat-002: it is wrong\n"
+    output += "[p2] MERGE pat-001, pat-004: use <\\/playbook>\n[up7] ADD: use uv"
 
     for template in (NEW, OLD):
-        assert marks.show(template, [POINTS], [], [project, [a_proposal(7, "ADD", text="use uv")]]).text.endswith(told)
+        assert marks.show(template, [POINTS], [], [project, [a_proposal(7, "ADD", text="use uv")]]).text.endswith(
+            output
+        )

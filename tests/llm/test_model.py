@@ -97,10 +97,10 @@ def test_example_in_a_template_follows_its_schema(name: str, first_key: str, sch
 
 @pytest.mark.parametrize(("name", "schema"), [("reflector.txt", reflector.SCHEMA), ("curator.txt", curator.SCHEMA)])
 def test_template_explains_each_field(name: str, schema: dict[str, Any]) -> None:
-    told = load_template(name).partition("An example, of another project:")[0]
+    output = load_template(name).partition("An example, of another project:")[0]
 
     sections = {"bullet_tags": "# Tags", "lessons": "# Lessons"}
-    missing = [each for each in fields_of(schema) if sections.get(each, f'"{each}"') not in told]
+    missing = [each for each in fields_of(schema) if sections.get(each, f'"{each}"') not in output]
     assert missing == []
 
 
