@@ -15,13 +15,13 @@ FOR_GIT = {"textconv"}
 SERVING = {"web", "mcp"}  # until they are ended
 
 
-def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+def leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
-            yield from _leaves(command, f"{before}{name} ")
+            yield from leaves(command, f"{before}{name} ")
         else:
             yield f"{before}{name}", command
 
@@ -29,7 +29,7 @@ def _leaves(group: click.Group, before: str = "") -> Iterator[tuple[str, click.C
 def test_each_command_has_json() -> None:
     """Except commands that print JSON anyway, that git calls, or that serve."""
     without = {
-        name for name, command in _leaves(cli) if not any("--json" in parameter.opts for parameter in command.params)
+        name for name, command in leaves(cli) if not any("--json" in parameter.opts for parameter in command.params)
     }
 
     assert without == JSON_AS_IT_IS | FOR_GIT | SERVING | {"help"}

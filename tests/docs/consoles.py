@@ -13,22 +13,13 @@ from pathlib import Path
 import click
 
 from playbook_db.cli.main import cli
+from tests.recording import steady
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER, HOME = "/home/ann/shop", "/home/ann"  # as the pages have them
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`(!?playbook [^`\n]+)`")
 _ENDS = {"|", ">", "<", ";", "&&"}  # of one command in a line of a shell
-_CHANGING = {
-    r"\d{4}-\d\d-\d\d[ T_]\d\d:?\d\d(:?\d\d)?([.-]\d+)?([+-]\d\d:?\d\d|Z)?": "TIME",
-    r"\d{8}T\d{6}(\.?\d+)?Z?": "TIME",
-    r"\d{4}-\d\d-\d\d": "DAY",
-    r"[\d.,]+ (KiB|MiB|ms|s)\b": "SIZE",
-    r"(?m)[ \t]+$": "",
-    r"-{4,}": "----",
-    r"  +": "  ",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +84,6 @@ def same(printed: str, expected: str) -> bool:
     """Whether *printed* equals the page, apart from times, sizes and folders."""
     pattern = "(?:.*\n)*?".join(map(re.escape, re.split(r"^\.\.\.\n", steady(expected), flags=re.MULTILINE)))
     return re.fullmatch(pattern, steady(printed)) is not None
-
-
-def steady(text: str) -> str:
-    """*text* without times, sizes and the width of their column."""
-    for pattern, instead in _CHANGING.items():
-        text = re.sub(pattern, instead, text)
-    return text
 
 
 def type_into(folder: Path, command: str, run: Callable[[list[str]], str]) -> str:

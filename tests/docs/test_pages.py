@@ -7,7 +7,8 @@ import pytest
 
 from playbook_db.web import serve
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
-from tests.docs.consoles import FOLDER, HOME, ROOT, fault, mentioned, same, type_into, typed
+from tests.docs.consoles import ROOT, fault, mentioned, same, type_into, typed
+from tests.recording import FOLDER, HOME
 
 PAGES = {
     str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
