@@ -36,10 +36,11 @@ PLACES = (SAID, RUN, FILE)
         ("tool(Bash): pytest -q\n1 failed, 2 passed", RUN),
         ("collected 3 items ... 1 failed, 2 passed", RUN),
         ("`return round(cart)`", FILE),
+        ("pnpm here", SAID),
     ],
 )
 def test_quote_is_found_in_any_form(quote: str, place: Place) -> None:
-    """White space, case, colors, quotation marks, ellipses, or a command before its output."""
+    """White space, case, colors, quotation marks, ellipses, or a command before its output; 8 letters are enough."""
     assert find_evidence([quote], PLACES) == [Evidence(" ".join(quote.split()), place.label, place.trust)]
 
 
