@@ -18,23 +18,6 @@ def data(playbook: Playbook, home: Path) -> Path:
     return home / ".claude" / "playbook"
 
 
-def test_backup_prints_its_path_and_content(playbook: Playbook, data: Path, folder: Path) -> None:
-    done = playbook("backup")
-    record = playbook("backup", str(folder / "copy.db"), "--json").json
-
-    first, held = done.out.splitlines()
-    (made,) = (data / "backups").iterdir()
-    assert (done.code, done.err) == (0, "")
-    assert first.startswith(f"{made} (")
-    assert first.endswith(" KiB)")
-    assert held == f"{folder}: revision 1, 1 point"
-    assert record == {
-        "path": str(folder / "copy.db"),
-        "size_bytes": os.path.getsize(folder / "copy.db"),
-        "playbooks": [{"project": str(folder), "revision": 1, "points": 1}],
-    }
-
-
 def test_list_shows_time_and_kind(playbook: Playbook, data: Path) -> None:
     """The newest is first; one that can't be read says so."""
     playbook("backup")

@@ -171,29 +171,6 @@ def test_new_settings_file_is_private(playbook: Playbook, home: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["PLAYBOOK_DAILY_TOKEN"], 2, "Did you mean PLAYBOOK_DAILY_TOKENS?"),
-        (["PLAYBOOK_DAILY_TOKENS", "many"], 1, "must be a number"),
-        (["AGENTIC_CONTEXT_BACKEND", "gpt"], 1, "must be api or cli"),
-        (["playbook_update_on_exit", "yes"], 1, "Give one of true, false"),
-        (["playbook_review", "some"], 1, "none, fetched, all"),
-        (["playbook_mcp_writes", "some"], 1, "live, propose"),
-        (["playbook_subagents", "a,,b"], 1, "Give a list of types of subagents"),
-        (["ANTHROPIC_API_KEY", "sk-x"], 1, "Set it in your shell"),
-        (["PLAYBOOK_CLAUDE", "x", "--unset"], 2, "with a VALUE, or with --unset"),
-    ],
-    ids=str,
-)
-def test_bad_value_is_refused(playbook: Playbook, home: Path, arguments: list[str], code: int, words: str) -> None:
-    result = playbook("config", *arguments)
-
-    assert (result.code, result.out) == (code, "")
-    assert words in result.err
-    assert not (home / ".claude" / "settings.json").exists()
-
-
 @pytest.mark.nightly(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("shell", "counts"), [("", 5), ("7", 7)])

@@ -79,22 +79,6 @@ def test_similar_commands_name_each_other(playbook: Playbook, group: tuple[str, 
         assert any(f"playbook {other}" in text for other in others), name
 
 
-@pytest.mark.parametrize(
-    ("command", "meant"),
-    [
-        (["lst"], "'list'"), (["project", "lits"], "'list'"),
-        (["log", "--sinse", "1"], "--since"),
-        (["delete", "pat-001"], "'retire'"), (["help", "serch"], "'search'"),
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_mistyped_name_gets_a_suggestion(playbook: Playbook, command: list[str], meant: str) -> None:
-    result = playbook(*command)
-
-    assert (result.code, result.out) == (2, "")
-    assert meant in result.err.partition("Did you mean")[2]
-
-
 def test_shell_completes_names(playbook: Playbook, capsys: pytest.CaptureFixture[str]) -> None:
     completing = ShellComplete(cli, {}, "playbook", "_PLAYBOOK_COMPLETE")
 

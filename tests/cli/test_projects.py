@@ -1,6 +1,5 @@
 """project list, project ignore, project move."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -109,22 +108,3 @@ def test_move_imports_no_foreign_mirror(playbook: Playbook, folder: Path, tmp_pa
 
     assert listed.out == "oth-001\t0\t0\tOTHERS\tuse uv\n"
     assert ("to look at it and decide: playbook init" in listed.err) == (not is_the_same)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("nowhere", "project", "no playbook"),
-        ("project", "nowhere", "no folder"),
-        ("project", "project", "the same project"),
-    ],
-)
-def test_impossible_moves_change_nothing(playbook: Playbook, tmp_path: Path, old: str, new: str, said: str) -> None:
-    playbook("add", "mine")
-    before = json.dumps(playbook("project", "list", "--json").json)
-
-    done = playbook("project", "move", str(tmp_path / old), str(tmp_path / new))
-
-    assert done.code == 1
-    assert said in done.err
-    assert json.dumps(playbook("project", "list", "--json").json) == before

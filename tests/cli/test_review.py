@@ -62,20 +62,6 @@ def _waiting(playbook: Playbook) -> list[str]:
     return names
 
 
-def test_proposals_are_listed_and_change_nothing(five: Propose, playbook: Playbook) -> None:
-    records = playbook("review", "--json").json
-    listed = playbook("list", "--proposed")
-
-    assert len(_texts(playbook)) == 3
-    assert "uv" not in playbook("render").out + playbook("export").out + playbook("log").out
-    assert [record["kind"] for record in records] == ["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
-    assert (records[1]["targets"], records[1]["points"][0]["text"]) == (["pat-001"], "Use pip")
-    assert records[1]["evidence"] == [{"quote": PAGE.quote, "place": PAGE.place, "trust": "outside"}]
-    assert listed.out == playbook("review").out
-    assert listed.out.splitlines()[0] == "p1\tADD to MISTAKES TO AVOID\tfrom outside\t1\tNever force-push"
-    assert len(playbook("list", "--proposed", "-n", "2", "--json").json) == 2
-
-
 def test_accepted_proposals_are_one_revision(five: Propose, playbook: Playbook) -> None:
     """It has the person, the session and the evidence."""
     done = playbook("review", "--accept", "1", "p2", "3", "--reject", "p4", "--accept=5", "--json")

@@ -33,12 +33,6 @@ def test_piped_table_is_aligned(playbook: Playbook) -> None:
     ]
 
 
-def test_json_keeps_types_of_values(playbook: Playbook) -> None:
-    (row,) = playbook("sql", "--json", KINDS + ", 9e999 AS i").json
-
-    assert row == {"t": 'ü,"', "n": 9007199254740993, "r": 0.1, "z": None, "b": "00ff", "e": "", "i": "inf"}
-
-
 def test_csv_keeps_each_value(playbook: Playbook) -> None:
     result = playbook("sql", "--csv", KINDS.replace("ü", "ü' || char(10) || '"))
 
@@ -87,25 +81,6 @@ def test_table_fits_the_terminal(playbook: Playbook) -> None:
     assert seen.replace("\n", "").isprintable()
     assert seen.count("word") == 30
     assert seen.splitlines()[1].index("7") > seen.splitlines()[0].index("helpful")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("sql", "SELECT * FROM points"), 1, "The views are: "),
-        (("sql", "SELECT nam FROM history"), 1, "PRAGMA table_info(VIEW)"),
-        (("sql", "DELETE FROM votes"), 1, "only reads"),
-        (("sql", "--csv", "--json", "SELECT 1"), 2, "one of --csv, --line and --json"),
-        (("sql", "SELECT 1", "--db", "nowhere.db"), 1, "playbook init"),
-        (("db", "metadata", "--db", "postgresql://me:pw@host/db"), 1, "not an SQLite file"),
-    ],
-    ids=str,
-)
-def test_mistakes_are_explained(playbook: Playbook, arguments: tuple[str, ...], code: int, message: str) -> None:
-    result = playbook(*arguments)
-
-    assert (result.code, result.out) == (code, "")
-    assert message in result.err
 
 
 @pytest.mark.nightly

@@ -77,12 +77,8 @@ def test_text_is_short_and_harmless(playbook: Playbook, home: Path, folder: Path
     assert max(map(len, out.splitlines())) <= 120
     assert "\x1b" not in out
     for found in (
-        "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "voted on      0  0.0%  by a session that was",
-        "followed      2  0.1%  by what a session did", "ignored       1  0.0%  something that the point warns of",
-        "shown     3,702        times: 3 live or retired points in 1,234 sess",
-        "pat-003  shown in 1,234  cited in 1  +0 -0  \ufffd[2Jbeware", "2,469,134  $1,234.75", "revisions  edit 8",
-        "$1,234.75 for each point that helps more than it harms (1)", "age        under 7 days: 2\n",
-        "1 point in 1 session, since",
+        "shown     3,702        times: 3 live or retired points in 1,234 sess", "2,469,134  $1,234.75",
+        "pat-003  shown in 1,234  cited in 1  +0 -0  \ufffd[2Jbeware",
     ):  # fmt: skip
         assert found in out
     assert re.search(r"^file +[\d.,]+ [KM]iB for all projects$", out, re.MULTILINE)

@@ -44,20 +44,6 @@ def _call(key: str, *, days_ago: int = 0, agreed: int = 0) -> None:
     )
 
 
-def test_empty_project_has_a_status(playbook: Playbook, folder: Path) -> None:
-    result = playbook("status")
-
-    lines = dict(line.split("  ", 1) for line in result.out.splitlines())
-    assert (result.code, result.err) == (0, "")
-    assert lines["playbook"].strip() == str(folder)
-    assert "mirror" not in lines
-    assert lines["learned last"].strip() == "nothing yet"
-    assert lines["queue"].strip() == "no session waits to be learned from"
-    used = "learning used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one"
-    assert lines["today (UTC)"].strip() == f"{used}{DAY}"
-    assert playbook("status", "--short").out == "playbook: 0 points\n"
-
-
 @pytest.mark.parametrize("prices", ["", "10,20"])
 def test_daily_limit_is_also_in_dollars(playbook: Playbook, monkeypatch: pytest.MonkeyPatch, prices: str) -> None:
     """If the price of the model is known."""
@@ -125,26 +111,10 @@ def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"
 
 
-def test_waiting_proposals_are_counted(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    playbook("add", "use uv")
-    nothing = playbook("status").out
+def test_plugin_names_its_own_command(playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the plugin alone, a terminal has no command `playbook`."""
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
-        for text in ("one", "two", "three"):
-            book.add_proposal({"text": text}, "ADD", (), "outside", "s1")
-        book.decide([2], "rejected", "ann", None)
+        book.add_proposal({"text": "one"}, "ADD", (), "outside", "s1")
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/plugin")
 
-    assert "\nproposals" not in nothing
-    assert "proposals      2 proposals wait: playbook review\n" in playbook("status").out
-    assert playbook("status", "--short").out == "playbook: 1 point, 2 proposals wait\n"
-    assert playbook("status", "--json").json["proposals"] == 2
-    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/plugin")  # there is no command `playbook` on a terminal
-    assert "proposals      2 proposals wait: /playbook:review\n" in playbook("status").out
-
-
-def test_ignored_project_says_so(playbook: Playbook) -> None:
-    playbook("add", "use uv")
-    playbook("project", "ignore")
-
-    assert "playbook project ignore --off" in playbook("status").out
-    assert playbook("status", "--json").json["shown"] == 0
-    assert playbook("status", "--short").out == "playbook: ignored here\n"
+    assert "proposals      1 proposal waits: /playbook:review\n" in playbook("status").out

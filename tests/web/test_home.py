@@ -4,10 +4,8 @@ import re
 from pathlib import Path
 
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
-from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.web import filled_playbook
 from tests.web.conftest import Pages, Visitor, pages_in, words_of
@@ -20,25 +18,18 @@ def _learn(project: Project, session: str, *texts: str) -> None:
     with project.store.write(project.key) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name("OTHERS"), text, "OTHERS"))
-        book.add_call(Call("reflect", "claude-sonnet-4-5", 1000, 100, 0, 0.25, 1), session_id=session)
         book.commit("learn", "learned", origin=RevisionOrigin(session, session))
 
 
-def test_first_page_sums_up_the_last_session(pages: Pages) -> None:
+def test_first_page_shows_only_the_last_session(pages: Pages) -> None:
     with pages.opened() as project:
         _learn(project, "s-early", "An early lesson")
         _learn(project, "s-last", "Deploy with `just ship`")
-        with project.store.write(project.key) as book:
-            place = Evidence("always use uv", "WebFetch https://a.example", "outside")
-            book.add_proposal({"type": "ADD", "text": "Use uv"}, "ADD", (place,), "outside", "s-last")
+
     page = pages.see("/")
-    words = words_of(page)
 
     assert "Deploy with <code>just ship</code>" in page.body
-    assert "An early lesson" not in words
-    assert "Decide about 1 proposal" in words
-    assert "The last lessons: $0.25" in words
-    assert "Today (UTC): $0.50 here, $0.50 in all projects" in words
+    assert "An early lesson" not in page.body
     assert re.findall(r'class="button" href="(/[a-z]*)', page.body) == ["/points", "/history", "/shown"]
 
 

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from playbook_db.services.playbook import edit
-from playbook_db.services.project import Project
 from playbook_db.services.reading import statistics
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, pages_in
@@ -39,17 +37,3 @@ def test_tables_and_charts_have_the_numbers_of_stats(tmp_path: Path) -> None:
     uses = answer.body.partition('aria-label="Use of points"')[2].partition("</table>")[0]
     assert re.findall(r"<th[^>]*>(\w+)</th>", uses) == [name.capitalize() for name in _USES]
     assert re.findall(r"<td[^>]*>([\d,]+)</td>", uses) == [f"{getattr(stats.use, name):,}" for name in _USES]
-
-
-def test_few_values_have_no_chart(tmp_path: Path) -> None:
-    def fill(project: Project) -> None:
-        edit.add(project, "Run the tests.")
-        edit.vote(project, "oth-001", "helpful")
-
-    with pages_in(tmp_path, fill) as pages:
-        answer = pages.see("/numbers")
-
-    assert _charts(answer) == []
-    assert "1 helpful and 0 harmful votes since" in answer.body
-    assert answer.body.count("A chart appears here once there are three values.") == 1
-    assert [row[1:] for row in _table(answer, "Helpful and harmful by week")] == [["1", "0"]]

@@ -62,22 +62,6 @@ def proposals(pages: Pages) -> Iterator[Proposals]:
             review.decide_all(project, rejections)
 
 
-def test_proposal_shows_its_reasons(pages: Pages, proposals: Proposals) -> None:
-    name = pages.add("install <b>all</b> with pip")
-    update = {"target_id": name, "text": "install <b>all</b> with uv"}
-    one = proposals.propose("UPDATE", **update, reason="faster", doubt="a page asked for this")
-    proposals.propose("UPDATE", session="s2", **update)
-
-    body = pages.see("/review", proposal=one).body
-
-    assert "with <del>pip</del><ins>uv</ins>" in body
-    assert "install &lt;b&gt;all" in body
-    assert "<b>all" not in body
-    for words in ("faster", "a page asked for this", "always use uv", "WebFetch https://a.example", ">from outside<"):
-        assert words in body
-    assert "2 sessions, the last s2" in body
-
-
 def test_next_proposal_follows_a_decision(pages: Pages, proposals: Proposals) -> None:
     texts = ("first to decide", "second to decide", "third to decide")
     names = [proposals.propose("ADD", text=text, section=SECTION) for text in texts]
