@@ -97,23 +97,25 @@ def test_points_are_counted_by_section_and_age(project: Project) -> None:
 
 @pytest.mark.postgres
 def test_votes_and_calls_are_counted_by_week(project: Project) -> None:
+    """The last week is the present one, even if nothing has happened in it."""
     _add(project, a_key_point("pat-001"), a_key_point("pat-002", "two"))
-    monday = datetime(2026, 10, 26, tzinfo=UTC)
+    monday = datetime(2026, 10, 19, tzinfo=UTC)
     _vote(project, ("pat-001", "helpful"), ("pat-002", "harmful"), ("nobody", "helpful"), at=monday, session="s-1")
     _vote(project, ("pat-001", "neutral"), at=monday + timedelta(days=6, hours=23))
     _vote(project, ("pat-001", "helpful"), at=monday + timedelta(days=7))
-    _call(project, at=_days_ago(1), cost_usd=0.5)
-    _call(project, at=_days_ago(2), cost_usd=0.25, tokens=1000)
+    _call(project, at=_days_ago(8), cost_usd=0.5)
+    _call(project, at=_days_ago(9), cost_usd=0.25, tokens=1000)
 
     numbers = _gather(project)
 
     assert [(week.monday, week.helpful, week.harmful, week.neutral, week.calls) for week in numbers.weeks] == [
-        (date(2026, 10, 26), 1, 1, 1, 0),
-        (date(2026, 11, 2), 1, 0, 0, 0),
-        (date(2026, 11, 9), 0, 0, 0, 0),
-        (date(2026, 11, 16), 0, 0, 0, 2),
+        (date(2026, 10, 19), 1, 1, 1, 0),
+        (date(2026, 10, 26), 1, 0, 0, 0),
+        (date(2026, 11, 2), 0, 0, 0, 0),
+        (date(2026, 11, 9), 0, 0, 0, 2),
+        (date(2026, 11, 16), 0, 0, 0, 0),
     ]
-    assert (numbers.weeks[-1].tokens, numbers.weeks[-1].cost_usd) == (1122, 0.75)
+    assert (numbers.weeks[-2].tokens, numbers.weeks[-2].cost_usd) == (1122, 0.75)
     assert numbers.unmatched_votes == 1
 
 
