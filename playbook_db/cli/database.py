@@ -170,7 +170,7 @@ def _print_list(listed: "list[tuple[Backup, int | None]]") -> None:
 def _show(chosen: "Candidate") -> None:
     """Show the content of the backup on stderr, next to the content of the database."""
     current, restored = ({held.key: _state_text(held) for held in each} for each in (chosen.here, chosen.holds))
-    notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} would be replaced:"])
+    notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path}, now -> in the backup:"])
     for key in sorted(current | restored):
         notify([f"  {playbook_of(key)}: {current.get(key, 'not there')} -> {restored.get(key, 'not there')}"])
 

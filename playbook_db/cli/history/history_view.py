@@ -46,6 +46,8 @@ def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
     summary = _others(revision, of_point=of_point)
     if not of_point:
         summary.insert(0, _counted(revision))
+        if revision.uncounted_votes:
+            summary.append(f"details: playbook show {revision.number}")
     if summary:
         lines.append(folded("; ".join(summary), _INDENT))
     return "\n".join([*lines, "", ""])
@@ -157,7 +159,7 @@ def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
     if revision.skipped:
         parts.append(f"{count_of(revision.skipped, 'operation')} skipped")
     if revision.uncounted_votes:
-        parts.append(f"{count_of(revision.uncounted_votes, 'vote')} not counted: playbook show {revision.number}")
+        parts.append(f"{count_of(revision.uncounted_votes, 'vote')} not counted")
     if revision.keys:
         parts.append(f"keys of the file changed: {', '.join(one_line(repr(key)) for key in revision.keys)}")
     if revision.cost_usd is not None:

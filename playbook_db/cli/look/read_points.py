@@ -270,18 +270,18 @@ def _explain(prompt: str, path: str | None) -> None:
     _, candidates = as_prompt.explain(url, folder, prompt, path)
     listed = [each for each in candidates if each.shares or each.moment != "start"]
     rows = [(each.point.name, each.moment, each.reason, ", ".join(each.shares), each.point.text) for each in listed]
-    nothing = "the playbook has no key point that a session could be shown"
     if candidates and all(each.moment == "start" for each in candidates):
         notify(["this brings no further key point"])
     if others := [each.point.name for each in candidates if each not in listed]:
         notify([f"the session's start also shows, whatever the prompt: {', '.join(others)}"])
     notify(["all other key points share no word that counts, and aren't shown"])
-    print_table(
-        ("name", "at", "why", "shares", "text"),
-        rows,
-        nothing=nothing,
-        records=map(records.candidate_record, candidates),
-    )
+    if rows or not candidates or wants_json():
+        print_table(
+            ("name", "at", "why", "shares", "text"),
+            rows,
+            nothing="the playbook has no key point that a session could be shown",
+            records=map(records.candidate_record, candidates),
+        )
 
 
 def _answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":

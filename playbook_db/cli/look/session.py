@@ -51,7 +51,9 @@ def _lines(lessons: "SessionLessons") -> Iterator[str]:
     for item in lessons.waiting:
         proposal = item.proposal
         what = proposal.text or " ".join(proposal.names)
-        why = proposal.operation.get("doubt") or "you review all changes"
+        why = proposal.operation.get("doubt") or (
+            "it is for all your projects" if item.is_users else "it needs your consent"
+        )
         yield beside(f"  {'waits':<12}", one_line(f"{item.name}, {proposal.kind}: {what}"), 14)
         yield beside(" " * 14, one_line(f"{why}. To accept it: playbook review --accept {item.name}"), 14)
     for skipped in (each for full in revisions for each in full.skipped):

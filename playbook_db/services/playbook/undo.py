@@ -232,13 +232,15 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 def _before(book: PlaybookRepository, revisions: RevisionRange) -> str:
     """Return what to undo after *revisions*, the last one, to go one step further back.
 
-    If *revisions* was an undo, what it had undone applies again. It is undone together with the change before it."""
-    redone = _undone_by(book, revisions) or revisions
-    number = redone.first - 1
+    If *revisions* was an undo, what it had undone applies again. It is undone together with the change before it. If
+    that was an undo, too, and so on, each further undo turns this around."""
+    first, is_again = revisions, False
+    while undone := _undone_by(book, first):
+        first, is_again = undone, not is_again
+    number = first.first - 1
     if number < 1 or _undone_by(book, RevisionRange(number, number)):
         return ""
-    is_again = redone != revisions
-    return RevisionRange(number, redone.last if is_again else number).as_argument
+    return RevisionRange(number, first.last if is_again else number).as_argument
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
