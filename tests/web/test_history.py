@@ -11,7 +11,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import LastKnownProject
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.web import history_pages, review_page
-from playbook_db.web.page_request import PageRequest
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest
 from tests.web.conftest import Answer, Pages
 
 PATTERNS = "PATTERNS & APPROACHES"
@@ -31,6 +31,20 @@ def _edited(pages: Pages, *texts: str) -> tuple[str, int]:
         for text in texts[1:]:
             edit.edit(project, name, text=text)
     return name, pages.revision()
+
+
+def test_pages_have_each_revision_once(pages: Pages) -> None:
+    name = pages.add("voted on often", "pat")
+    with pages.opened() as project:
+        for _ in range(PAGE_ROWS):
+            edit.vote(project, name, "helpful")
+    numbers, path = [], "/history"
+    while path:
+        page = pages.see(path).body
+        numbers += [int(number) for number in re.findall(r"<li><a [^>]*>Revision (\d+)<", page)]
+        path = unescape("".join(re.findall(r'<a rel="next" href="([^"]*)"', page)))
+
+    assert numbers == list(range(pages.revision(), 0, -1))
 
 
 def test_undo_reverts_one_revision(pages: Pages) -> None:
