@@ -294,14 +294,15 @@ def test_undo_covers_only_this_session(session: Session) -> None:
 
 
 def test_tools_include_the_user_s_own_points(session: Session) -> None:
+    """The best answer comes first, whichever playbook has it."""
     session.add("Answer briefly, without pytest lectures", is_users=True)
 
-    found = session.ask("search", question="pytest briefly")
+    found = session.ask("search", question="pytest briefly", limit=1)
     voted = session.ask("vote", name="uoth-001", tag="helpful")
     edited = session.ask("propose_edit", name="uoth-001", text="Answer in one sentence")
     life = session.ask("why", name="uoth-001")
 
-    assert "[uoth-001]" in found.text
+    assert found.text.startswith("[uoth-001]")
     assert not voted.is_error
     assert "proposed as up1" in edited.text
     assert "helpful=1" in life.text
