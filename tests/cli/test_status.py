@@ -94,7 +94,9 @@ def test_waiting_work_has_its_reason(playbook: Playbook, folder: Path) -> None:
     playbook("add", "use uv")
     playbook("mirror", "on")
     (folder / ".claude" / "playbook.json").write_text("<<<<<<< ours\n")
-    assert f"waits          {folder}/.claude/playbook.json has conflict markers" in playbook("status").out
+    shown = playbook("status").out
+    assert f"waits          {folder}/.claude/playbook.json has conflict markers" in shown
+    assert "kept up to date" not in shown
     _change("UPDATE playbooks SET mirror = 'undecided'")
     (folder / ".claude" / "playbook.json").write_text("{}")
     for number, (state, error) in enumerate([("queued", "'waits: no model'")] * 2 + [("failed", "'x'")]):

@@ -64,6 +64,24 @@ def test_undo_of_an_undo_redoes(project: Project) -> None:
     assert now(project) == at(project, 2)
 
 
+def test_undo_passes_over_revisions_without_changes(project: Project) -> None:
+    edit.add(project, "use ruff")
+    edit.vote(project, "oth-001", "neutral")
+
+    assert undo(project).revisions == RevisionRange(1, 1)
+    assert undo(project).revisions == RevisionRange(3, 3)
+
+
+def test_each_undo_says_how_to_go_further_back(project: Project) -> None:
+    """Two undos cancel each other out; a revision without changes is passed over."""
+    edit.add(project, "use ruff")
+    edit.add(project, "use mypy")
+    edit.vote(project, "oth-001", "neutral")
+    edit.add(project, "use uv")
+
+    assert [undo(project).before for _ in range(4)] == ["2", "2..4", "2", "2..4"]
+
+
 def test_collision_changes_nothing(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")

@@ -28,7 +28,7 @@ from playbook_db.store.queries import log_queries
 @dataclass(frozen=True, slots=True)
 class UndoResult:
     """The result of undoing `revisions` (None: there were none). `message` is the new revision's (None: nothing was
-    left to undo). If `is_last`, only the last revision was undone. `before` names what to undo next to
+    left to undo). If `is_last`, only the last change was undone. `before` names what to undo next to
     go further back, such as `3` or `2..3`, or is ""."""
 
     revisions: RevisionRange | None
@@ -51,7 +51,7 @@ def undo(
     dry_run: bool = False,
     was: int | None = None,
 ) -> UndoResult:
-    """Undo *revisions*, by default the last one.
+    """Undo *revisions*, by default the last one that changed something.
 
     If a later change touched the same text, *prefer* keeps that change (`ours`) or undoes it, too (`theirs`). With
     `dry_run` nothing is written. *was* is the last revision that the user saw.
@@ -166,16 +166,21 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
-    """Return the chosen *revisions*, by default the last. Raises PointRuleError, NotFoundError."""
+    """Return the chosen *revisions*, by default the last change. Raises PointRuleError, NotFoundError."""
     if not book.revision:
         raise errors.PointRuleError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
-        return RevisionRange(book.revision, book.revision)
+        return _last_change(book)
     if revisions.first == 0:
         raise errors.PointRuleError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
     if revisions.last > book.revision:
         raise errors.unknown_revision(f"{revisions.last}", book.revision)
     return revisions
+
+
+def _last_change(book: PlaybookRepository) -> RevisionRange:
+    number = log_queries.last_change(book, book.revision) or book.revision
+    return RevisionRange(number, number)
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
@@ -200,7 +205,7 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
     """Undo *revisions* with one new revision. Its message contains their *description*."""
-    is_last = revisions == RevisionRange(book.revision, book.revision)
+    is_last = revisions == _last_change(book)
     by = _undone_in(book, revisions)
     if by is not None:
         note = f"{revisions} {revisions.was} undone already; to redo: playbook undo {by}"
@@ -237,7 +242,7 @@ def _before(book: PlaybookRepository, revisions: RevisionRange) -> str:
     first, is_again = revisions, False
     while undone := _undone_by(book, first):
         first, is_again = undone, not is_again
-    number = first.first - 1
+    number = log_queries.last_change(book, first.first - 1)
     if number < 1 or _undone_by(book, RevisionRange(number, number)):
         return ""
     return RevisionRange(number, first.last if is_again else number).as_argument

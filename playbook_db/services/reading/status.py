@@ -127,7 +127,7 @@ def _read(book: "Reader", database: str, key: str, folder: str | None, users_key
     return Status(
         key=key,
         database=database,
-        mirror=project.mirror,
+        mirror="conflict" if waiting.conflict else project.mirror,
         is_ignored=hook_queries.is_ignored(execute, key),
         team=project.team_name,
         **points,

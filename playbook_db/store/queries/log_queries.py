@@ -34,6 +34,11 @@ ORDER BY c.revision DESC, c.seq DESC
 _OF_SESSION = """
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY number DESC
 """
+_LAST_CHANGE = """
+SELECT number FROM revisions AS r WHERE playbook_id = :playbook_id AND number <= :until AND (header IS NOT NULL
+    OR EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number))
+ORDER BY number DESC LIMIT 1
+"""
 _SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
@@ -209,6 +214,11 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
 def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
     """Return the numbers of the revisions that the session made, newest first."""
     return [number for (number,) in rows(book, _OF_SESSION, session_id=session_id)]
+
+
+def last_change(book: "Reader", until: int) -> int:
+    """Return the last revision up to *until* that changed a point or a key of the file, or 0."""
+    return next((number for (number,) in rows(book, _LAST_CHANGE, until=until)), 0)
 
 
 def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
