@@ -25,13 +25,13 @@ def run(module: str, *arguments: str) -> None:
 @needs_shim
 def test_failing_call_leaves_the_state_before_or_after() -> None:
     """An error says so, the database is sound, and the command succeeds the next time."""
-    run("positions", "vote", "spool", "settings", "--every", "9", "--errors", "1")
+    run("positions", "vote", "spool", "settings", "--every", "18", "--errors", "1")
 
 
 @needs_shim
 def test_power_failure_loses_no_session_s_end() -> None:
     """The last commits may be missing, but no revision is incomplete."""
-    run("power", "--cuts", "12")
+    run("power", "--cuts", "6")
 
 
 @needs_shim

@@ -101,6 +101,7 @@ def _tracked(rows: str) -> Iterator[tuple[str, str]]:
                 yield path, re.sub(r"(?m)^ *\d+\t", "", result)
 
 
+@pytest.mark.nightly(after=1)
 @pytest.mark.parametrize("is_users", [False, True], ids=["by its own words", "by the user's words"])
 def test_listed_poison_alone_gets_through(database: Store, tmp_path: Path, is_users: bool) -> None:
     through = set()
