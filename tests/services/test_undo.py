@@ -72,6 +72,14 @@ def test_undo_passes_over_revisions_without_changes(project: Project) -> None:
     assert undo(project).revisions == RevisionRange(3, 3)
 
 
+def test_undo_does_not_pass_over_forgetting(project: Project) -> None:
+    edit.add(project, "use ruff")
+    edit.retire(project, "oth-001")
+    forget(project, Request(name="oth-001"))
+
+    assert undo(project, dry_run=True).revisions == RevisionRange(3, 3)
+
+
 def test_each_undo_says_how_to_go_further_back(project: Project) -> None:
     """Two undos cancel each other out; a revision without changes is passed over."""
     edit.add(project, "use ruff")

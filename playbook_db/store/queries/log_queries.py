@@ -36,7 +36,8 @@ SELECT number FROM revisions WHERE playbook_id = :playbook_id AND session_id = :
 """
 _LAST_CHANGE = """
 SELECT number FROM revisions AS r WHERE playbook_id = :playbook_id AND number <= :until AND (header IS NOT NULL
-    OR EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number))
+    OR EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number)
+    OR EXISTS (SELECT 1 FROM erasures AS e WHERE e.playbook_id = r.playbook_id AND e.revision = r.number))
 ORDER BY number DESC LIMIT 1
 """
 _SESSIONS = """
@@ -217,7 +218,7 @@ def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
 
 
 def last_change(book: "Reader", until: int) -> int:
-    """Return the last revision up to *until* that changed a point or a key of the file, or 0."""
+    """Return the last revision up to *until* that changed or forgot a point or a key of the file, or 0."""
     return next((number for (number,) in rows(book, _LAST_CHANGE, until=until)), 0)
 
 
