@@ -218,7 +218,7 @@ def test_account_errors_differ_from_request_errors(
 
 
 def test_missing_client_and_passed_deadline_are_errors(fake: Fake, tmp_path: Path) -> None:
-    with pytest.raises(NoModelError, match="can't be started .*Set PLAYBOOK_CLAUDE"):
+    with pytest.raises(NoModelError, match=r"can't be started .*Set PLAYBOOK_CLAUDE"):
         ClaudeCli(str(tmp_path / "none")).ask(a_prompt(), deadline=soon())
     with pytest.raises(ModelError, match="deadline passed before Claude Code was asked"):
         fake(f"say({RESULT!r})").ask(a_prompt(), deadline=soon(-1))
