@@ -171,6 +171,12 @@ def test_impossible_git_setup_is_refused(playbook: Playbook, repository: Path, t
     (repository / ".gitattributes").symlink_to(tmp_path / "bashrc")
     refused = playbook("install", "--git", "--share")
     assert (refused.code, (tmp_path / "bashrc").read_text()) == (1, "mine")
+    (repository / ".gitattributes").unlink()
+    (repository / ".gitattributes").mkdir()
+    assert (
+        "can't be read: it is not a plain file. Nothing was changed in it."
+        in playbook("install", "--git", "--share").err
+    )
     nowhere = playbook("--project", str(tmp_path), "install", "--git")
     assert nowhere.code == 1
     assert "not a git repository" in nowhere.err

@@ -1,12 +1,14 @@
 """`playbook export --rules`: proven points become files that Claude Code loads, and a block in AGENTS.md."""
 
+import errno
 import json
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from playbook_db import settings
+from playbook_db import files, settings
 from playbook_db.claude_code.hooks import remind
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
@@ -81,6 +83,14 @@ def test_rules_need_consent(playbook: Playbook, folder: Path) -> None:
     done = playbook("export", "--rules")
 
     assert (done.code, rules(folder), (folder / "AGENTS.md").exists()) == (2, {}, False)
+
+
+def test_unwritable_rule_is_an_error(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "replace_file", Mock(side_effect=OSError(errno.EROFS, "read-only")))
+
+    done = playbook("export", "--rules", "--yes")
+
+    assert (done.code, ".md can't be written: read-only. It was left alone." in done.err) == (1, True)
 
 
 def test_stale_rules_are_rewritten(playbook: Playbook, folder: Path) -> None:

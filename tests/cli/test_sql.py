@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.projects import USER_KEY
 from tests.cli.conftest import Playbook, on_terminal
 
 STEERING = "SELECT 'a' || char(27) || '[31m' || char(155) || char(10) || char(8238) || 'b' AS odd"
@@ -66,11 +67,16 @@ def test_sql_is_read_from_stdin(playbook: Playbook) -> None:
     assert result.json == [{"n": 1}]
 
 
+def test_equal_titles_are_numbered(playbook: Playbook) -> None:
+    assert playbook("sql", "--json", "SELECT 1 AS n, 2 AS n, 3 AS n_2").json == [{"n": 1, "n_3": 2, "n_2": 3}]
+
+
 def test_project_parameter_is_the_current_project(playbook: Playbook, folder: Path, tmp_path: Path) -> None:
     count = "SELECT count(*) AS n, :project AS p FROM live_key_points WHERE playbook = :project"
 
     assert playbook("sql", "--json", count).json == [{"n": 1, "p": str(folder)}]
     assert playbook("sql", "--json", count, "--project", str(tmp_path)).json == [{"n": 0, "p": str(tmp_path)}]
+    assert playbook("--user", "sql", "--json", count).json == [{"n": 0, "p": USER_KEY}]
 
 
 @pytest.mark.slow

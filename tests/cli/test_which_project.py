@@ -167,8 +167,14 @@ def test_stray_server_uses_the_clients_roots(
     server = start.server_of(served)
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "")
 
+    add = json.dumps({"jsonrpc": "2.0", **call, "params": {"name": "add", "arguments": {"text": "x"}}}).encode()
+
+    assert "doesn't look like a project, so no playbook is made for it" in server.reply(add)
     answers = [server.reply(line) for line in protocol.with_roots(server, lines, written, served.use_roots)]
 
+    assert [*protocol.with_roots(server, [b"1", b'"notifications/initialized"', b"2"], io.StringIO(), print)] == [
+        b"1", b'"notifications/initialized"', b"2",
+    ]  # fmt: skip
     assert json.loads(written.getvalue())["method"] == "roots/list"
     assert "use uv" in answers[-1]
     assert served.folder == str(folder)

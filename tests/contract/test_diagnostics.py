@@ -239,6 +239,10 @@ def test_link_out_of_the_project_gets_no_diagnostics(diagnosed: Path, tmp_path: 
 
     assert list(outside.iterdir()) == []
     assert entries_of(after) == []
+    (diagnosed / ".claude" / "diagnostic").unlink()
+    (diagnosed / ".claude" / "diagnostic").touch()
+    with pytest.raises(PlaybookError, match=r"an_event\.txt can't be written"):
+        save_diagnostic("content", "an event")
 
 
 def test_unknown_section_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

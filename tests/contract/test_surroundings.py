@@ -74,6 +74,8 @@ def test_broken_settings_file_is_reported(
 
     assert [found[update] for update in UPDATES] == [False, True, True]
     assert str(path) in capsys.readouterr().err
+    path.write_text("7")
+    assert load_settings() == found
 
 
 # --- load_template ---

@@ -115,6 +115,11 @@ def test_json_stays_json(value: Any) -> None:
 
 def test_broken_json_is_erased_as_text() -> None:
     assert _of_texts("Zanzibar").erase_json('{"text": "Zanzibar') == f'{{"text": "{MARK}'
+    assert _of_texts("Zanzibar").erase_file(r'a "\x" of Zanzibar') == rf'a "\x" of {MARK}'
+
+
+def test_half_a_surrogate_pair_stays_an_escape() -> None:
+    assert _of_texts("Zanzibar").erase_json('{"told": "\\ud83d Zanzibar"}') == f'{{"told": "\\ud83d {MARK}"}}'
 
 
 def test_equal_keys_all_stay() -> None:

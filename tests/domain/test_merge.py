@@ -580,3 +580,15 @@ def test_changes_follow_a_renamed_text(
     draft, _ = after_merging(base, *((renamed, seen) if renamed_by == "ours" else (seen, renamed)))
 
     assert {point.name: (point.text, point.helpful) for point in draft.points()} == expected
+
+
+def test_new_point_yields_its_name_to_a_renamed_one() -> None:
+    base, ours = _named(pat_001=("ann's", 1)), _named(pat_001=("ben's", 5), pat_002=("ann's", 1))
+
+    draft, notes = after_merging(base, ours, _named(pat_001=("ann's", 2), pat_002=("eve's", 0)))
+
+    assert {point.name: point.text for point in draft.points()} == {
+        "pat-001": "ben's", "pat-002": "ann's", "pat-003": "eve's",
+    }  # fmt: skip
+    assert draft["pat-002"].helpful == 2
+    assert notes == ("pat-002 belongs to another text here; the incoming one is now pat-003",)

@@ -275,6 +275,8 @@ def test_deep_nesting_is_refused() -> None:
         error = refusal_of(text)
 
         assert error.problem == "it is nested too deeply for a playbook."
+    error = refusal_of('{"sections": {}, "x": ' + "[" * 101 + "]" * 101 + "}")
+    assert (error.place, error.problem) == ("`x`", "it is nested more than 100 deep.")
 
 
 def test_refusal_can_always_be_printed() -> None:

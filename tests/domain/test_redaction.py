@@ -53,6 +53,7 @@ def test_blind_set_is_right(part: str, is_unread: bool, share: float) -> None:
         ('"password": {\n "value": "Xk29;j3kQw"}', '"password": {\n "value": "[masked: password]"}'),
         ("password: |\n  Xk29fj3kQw\nuser: a", "password: |\n  [masked: password]\nuser: a"),
         ("&lt;password&gt;Xk29fj3kQw&lt;/password&gt;", "&lt;password&gt;[masked: password]&lt;/password&gt;"),
+        ("<password>Xk29fj3kQw\n</password>", "<password>[masked: password]\n</password>"),
         ("Die PIN ist die 4471.", "Die PIN ist die [masked: PIN]."),
     ],
 )

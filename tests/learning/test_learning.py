@@ -92,6 +92,18 @@ def test_lines_are_learned_from_once(learner: Learner, transcript: str) -> None:
     assert "mend the bug" not in learner.asked[2].last_said
 
 
+def test_session_without_words_costs_nothing(learner: Learner, tmp_path: Path) -> None:
+    """It isn't read again either."""
+    session = TranscriptBuilder("s-2")
+    session.user("<command-name>/clear</command-name>")
+    path = session.write(tmp_path / "s-2.jsonl")
+
+    learner.learn(path)
+
+    assert learner.asked == []
+    assert learned_to(learner.project, path) == Path(path).stat().st_size
+
+
 def test_failing_curator_keeps_the_reflection(learner: Learner, transcript: str) -> None:
     """The reflector isn't asked again, and nothing changes until both have answered."""
     refusing = Rule(Answer("no", status=400), when=lambda request: not is_reflector(request), times=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.torture.learning import NURSERY
+from playbook_db import project_env
 from playbook_db.cli.main import main
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit
@@ -102,6 +103,22 @@ def _jobs(client: Client) -> dict[str, tuple[str, str]]:
     """State and error of each project's unfinished job."""
     rows = client.rows("SELECT p.key, j.state, j.error FROM jobs j JOIN playbooks p ON p.id = j.playbook_id")
     return {os.path.basename(key): (state, error or "") for key, state, error in rows if state != "done"}
+
+
+@pytest.mark.parametrize(
+    ("content", "env"),
+    [
+        ('{"env": {"A": "\\ud800", "B=C": "x", "D": "d"}}', {"D": "d"}),
+        ('{"env": {"A": "a"}', {}),
+        ('{"env": ' + "[" * 100_000, None),
+    ],
+    ids=["surrogate", "broken", "depth"],
+)
+def test_unusable_variables_are_left_out(tmp_path: Path, content: str, env: dict[str, str] | None) -> None:
+    """None: the file can't be read here, but perhaps by Claude Code."""
+    (tmp_path / "settings.json").write_text(content)
+
+    assert project_env.env_of(str(tmp_path / "settings.json")) == env
 
 
 @pytest.mark.nightly(after=2)

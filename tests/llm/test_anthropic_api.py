@@ -219,6 +219,8 @@ def test_slow_stream_ends_at_the_deadline(model: AnthropicModel, monkeypatch: py
         model.ask(a_prompt(), deadline=soon(1))
 
     assert not _Trickle.has_ended
+    with pytest.raises(ModelError, match=r"The deadline passed before .* answered"):
+        model.ask(a_prompt(), deadline=soon(-1))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.errors import AccountError, ModelError
+from playbook_db.errors import AccountError, ModelError, NoModelError
 from playbook_db.llm.claude_cli import ClaudeCli
 from tests.llm.conftest import a_prompt, soon
 
@@ -215,6 +215,13 @@ def test_account_errors_differ_from_request_errors(
         fake(f"say({told!r}); sys.exit(1)").ask(a_prompt(), deadline=soon())
 
     assert isinstance(raised.value, AccountError) == is_of_account
+
+
+def test_missing_client_and_passed_deadline_are_errors(fake: Fake, tmp_path: Path) -> None:
+    with pytest.raises(NoModelError, match=r"can't be started .*Set PLAYBOOK_CLAUDE"):
+        ClaudeCli(str(tmp_path / "none")).ask(a_prompt(), deadline=soon())
+    with pytest.raises(ModelError, match="deadline passed before Claude Code was asked"):
+        fake(f"say({RESULT!r})").ask(a_prompt(), deadline=soon(-1))
 
 
 def test_refusal_is_a_reply(fake: Fake) -> None:

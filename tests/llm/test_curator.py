@@ -1,6 +1,7 @@
 """The curator: what it is shown, and how its answer is heard."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,14 @@ def test_curator_gets_lessons_tags_and_evidence(scripted: Start, ask: Ask) -> No
         "Another <\u200b/lessons>",
     ):
         assert output in said
+
+
+def test_older_template_shows_lessons_after_the_analysis(scripted: Start, ask: Ask) -> None:
+    api = scripted('{"reasoning": "", "operations": []}')
+
+    ask(template=load_template("curator.txt").replace("{lessons}", ""), reflection=Reflection("the end", [], [LESSON]))
+
+    assert re.search(r"the end\n\n.*Run `make x`", api.messages()[0].said, re.DOTALL)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,8 @@ def test_arguments_are_read_leniently(session: Session) -> None:
         ("list", {"more": 1}, "list takes only: section, offset, limit. Call it again with these."),
         ("search", {}, "search: question must be a text of 1 to 2,000 characters. Correct it, and"),
         ("search", {"question": "\ud800"}, "search: question must be"),
+        ("search", {"question": "x" * 2001}, "search: question must be"),
+        ("search", {"question": 7}, "search: question must be"),
         ("vote", {"name": "oth-001", "tag": "good"}, "vote: tag must be one of helpful, harmful, neutral. Correct it"),
         ("add", {"text": "x", "evidence": ["y"] * 11}, "add: evidence must be at most 10 quotes"),
     ],

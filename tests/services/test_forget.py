@@ -1,5 +1,6 @@
 """Forgetting: an erased text is in none of our files, and nothing else has changed."""
 
+import errno
 import json
 import os
 import re
@@ -10,13 +11,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
-from playbook_db import settings
+from playbook_db import files, settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Playbook, Vote
@@ -189,6 +191,20 @@ def test_old_backups_stay_if_no_new_one_fits(spread: Project, tmp_path: Path, mo
     assert _BACKUP in done.notes[-1]
     assert forget.finish_waiting(spread.store)
     assert _holding(tmp_path) == []
+
+
+def test_what_cannot_be_rewritten_is_named(spread: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run tries the database again."""
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "replace_file", Mock(side_effect=OSError(errno.EROFS, "read-only")))
+        patched.setattr(database_file, "rewrite", Mock(side_effect=DatabaseError("It can't be rewritten.")))
+        done = forget.forget(spread, Request(name="pat-001"))
+
+    assert not done.is_rewritten
+    assert "It can't be rewritten." in done.notes
+    assert any("worker.log can't be rewritten: read-only. It may still hold" in note for note in done.notes)
+    assert forget.finish_waiting(spread.store)
+    assert not [name for name in _holding(tmp_path) if ".db" in name]
 
 
 def test_text_in_free_pages_is_erased(project: Project, tmp_path: Path) -> None:

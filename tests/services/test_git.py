@@ -114,3 +114,11 @@ def test_repository_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyte
     ask_all(bait.folder)
 
     assert bait.started() == []
+
+
+@pytest.mark.slow
+def test_missing_git_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(GitError, match=r"git can't be started in .*No such file"):
+        git.install(str(tmp_path), share=False)

@@ -122,6 +122,18 @@ def test_restore_works_under_open_connections(url: str, project: Project) -> Non
     assert len(_texts(project)) == 61
 
 
+def test_backup_with_another_page_size_is_restored(url: str, project: Project) -> None:
+    taken = maintenance.take(url)
+    with closing(sqlite3.connect(taken.path)) as connection:
+        connection.executescript("PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM")
+    edit.add(project, "prefer pathlib")
+
+    _restore(url, taken.path)
+
+    assert _texts(project) == ["use type hints"]
+    assert maintenance.check(project.store) == []
+
+
 def test_restore_changes_no_membership(url: str, project: Project) -> None:
     before = maintenance.take(url)
     with project.store.write(project.key) as book:
@@ -214,12 +226,13 @@ def _unindexed(file: Path) -> None:
     [
         (Path.unlink, "There is no backup .*playbook backup --list"),
         (lambda file: file.write_text("dear diary " * 999), "is damaged or not an SQLite database"),
+        (lambda file: file.write_bytes(b""), "is not a playbook database"),
         (_torn, "is damaged"),
         (_unindexed, "is damaged"),
         (_foreign, "is not a playbook database"),
         (_newer, "git pull"),
     ],
-    ids=["missing", "text", "torn", "unindexed", "foreign", "newer"],
+    ids=["missing", "text", "empty", "torn", "unindexed", "foreign", "newer"],
 )
 def test_bad_backups_are_refused_and_change_nothing(
     url: str, project: Project, tmp_path: Path, spoil: Callable[[Path], object], message: str
@@ -269,7 +282,11 @@ def test_restore_works_without_a_database(url: str, project: Project, tmp_path: 
     assert os.stat(lost / "playbook.db").st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("damage", [_torn, lambda path: path.write_bytes(b"dear diary " * 999)], ids=["torn", "text"])
+@pytest.mark.parametrize(
+    "damage",
+    [_torn, lambda path: path.write_bytes(b"dear diary " * 999), lambda path: path.write_bytes(b"")],
+    ids=["torn", "text", "empty"],
+)
 def test_damaged_database_is_moved_aside(
     url: str, project: Project, tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:

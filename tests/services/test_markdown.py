@@ -35,7 +35,7 @@ Before each commit:
 - run the linter
 
 ## Code style
-- **Always** use `uv`, not [pip](https://pip.pypa.io).
+- **Always** use `uv`, not [pip](https://pip.pypa.io) ![or so](logo.svg).
 - Tests:
   - never mock the database
     1. nor the clock
@@ -69,7 +69,7 @@ def test_bullets_and_short_paragraphs_are_points() -> None:
         "Run one test with: `pytest -x tests/test_one.py`",
         "Before each commit: run the tests",
         "Before each commit: run the linter",
-        "Always use `uv`, not pip (https://pip.pypa.io).",
+        "Always use `uv`, not pip (https://pip.pypa.io) or so.",
         "Tests: never mock the database",
         "Tests: nor the clock",
         "Two lines and a second paragraph",

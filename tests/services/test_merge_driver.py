@@ -1,9 +1,13 @@
 """The merge driver with a database."""
 
+import errno
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from playbook_db import files
+from playbook_db.errors import PlaybookFileError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import merge_driver, mirror
@@ -35,3 +39,12 @@ def test_earlier_revision_is_part_of_the_later_one(project: Project, folder: Pat
     assert results[0] == states["later"]
     assert b"everywhere" in results[1]
     assert b'"helpful": 2' in results[1]
+
+
+def test_unwritable_file_is_a_conflict(project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("b", ""), ("o", '{"sections": {}}'), ("t", '{"sections": {"OTHERS": ["new"]}}')):
+        (folder / name).write_text(text)
+    monkeypatch.setattr(files, "replace_file", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+
+    with pytest.raises(PlaybookFileError, match=r"can't be written: no room"):
+        merge_driver.merge("b", "o", "t", url=f"sqlite:///{project.store.where}", folder=str(folder))

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from playbook_db import files, settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import MirrorError
 from playbook_db.services.playbook import edit, import_export
@@ -72,6 +73,25 @@ def test_mirror_is_written_after_the_commit(project: Project, file: Path, monkey
 
     assert "No point is lost" in note
     assert file.read_bytes() == before
+
+
+def test_file_that_is_locked_or_unwritable_is_left_alone(
+    project: Project, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next command tries again."""
+    _mirrored(project, an_entry("oth-001"))
+    _edit(file, lambda entries: entries[0].update(text="b", note="mine"))
+    before = file.read_bytes()
+
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0)
+    with mirror._lock(str(file)):
+        assert "is being written by another process" in mirror.sync(project).notes[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "replace_file", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+        assert "can't be written: no room. The points are in the database." in mirror.sync(project).notes[-1]
+
+    assert file.read_bytes() == before
+    assert _texts(project) == {"oth-001": "b"}
 
 
 def test_mirror_that_is_off_is_left_alone(project: Project, file: Path) -> None:

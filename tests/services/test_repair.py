@@ -124,9 +124,12 @@ def test_newest_sound_backup_replaces_a_damaged_file(path: Path, project: Projec
         path.write_bytes(b"" if damage == "empty" else bytes(50_000))
     damaged = path.read_bytes()
 
+    planned = _repair(path, dry_run=True)
+    assert (path.read_bytes(), planned.aside) == (damaged, None)
     repaired = _repair(path)
 
     assert repaired.backup is not None
+    assert planned.backup == repaired.backup
     assert repaired.backup.path == backup.path
     assert Path(repaired.aside or "").read_bytes() == damaged
     assert [_rows(path, table) for table in ("revisions", "changes", "key_points", "votes")] == before
@@ -193,7 +196,6 @@ def test_mirror_is_the_last_resort(path: Path, project: Project) -> None:
     }
 
 
-@pytest.mark.nightly
 def test_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> None:
     mirror.switch(project, on=True)
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
@@ -211,7 +213,6 @@ def test_mirror_adds_what_the_backup_lacks(path: Path, project: Project) -> None
     assert {(p.name, p.text, p.helpful, p.harmful) for p in _points(project).values()} == before
 
 
-@pytest.mark.nightly
 def test_killed_repair_can_be_repeated(path: Path, project: Project) -> None:
     edit.add(project, "in the log alone")
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))

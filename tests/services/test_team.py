@@ -16,6 +16,7 @@ from playbook_db.domain import prompt_text
 from playbook_db.errors import (
     DatabaseError,
     MirrorError,
+    NoPasswordError,
     ProjectError,
     ServerError,
     SettingError,
@@ -148,6 +149,21 @@ def test_wrong_password_changes_nothing(ann: Member, team_url: str) -> None:
 
     ann.join(_text(guarded, "an0ther-battery"))
     ann.add("as before")
+
+
+@pytest.mark.usefixtures("server_roles")
+def test_missing_password_is_asked_for_and_kept(ann: Member, team_url: str) -> None:
+    guarded, ask = _text(_as_user(team_url, "guarded", "h0rse-battery", "member")), Mock(return_value="h0rse-battery")
+
+    with ann.own() as own:
+        with pytest.raises(NoPasswordError), joining.joining(own, guarded, NAME):
+            pass
+        with joining.joining(own, guarded, NAME, ask=ask) as begun:
+            begun.finish()
+    ann.add("as a member")
+
+    assert "guarded" not in ask.call_args_list[0].args[0]
+    assert ask.call_count == 1
 
 
 @pytest.mark.usefixtures("server_roles")
@@ -374,6 +390,8 @@ def test_moved_project_keeps_its_membership(ann: Member, team_url: str, tmp_path
         moved = Project.in_folder(own.store, str(elsewhere))
         assert team.read_status(moved).problem is None
         assert find_membership(own) is None
+        with pytest.raises(ProjectError, match=r"has joined a team; nothing was removed.*team leave --no-copy"):
+            opening.remove(own.store, str(elsewhere))
 
 
 def test_project_cannot_move_into_a_members_folder(ann: Member, team_url: str, tmp_path: Path) -> None:

@@ -67,8 +67,11 @@ def _trials(store: Store, key: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.postgres
-def test_all_revisions_are_copied_unchanged(lived: str, store: Store, tmp_path: Path) -> None:
-    """There and back again."""
+def test_all_revisions_are_copied_unchanged(
+    lived: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There and back again, in small portions."""
+    monkeypatch.setattr(transfer, "_ROWS_AT_ONCE", 3)
     there, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"
 
     maintenance.transfer(lived, there)

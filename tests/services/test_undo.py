@@ -1,5 +1,6 @@
 """Undoing revisions in a database."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from playbook_db.services.playbook import undo as undo_service
 from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.playbook.undo import go_back, restore_as_of, undo
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import last_revision
 from tests.databases import NewProject
 from tests.services.histories import Step, histories, live_through
@@ -129,6 +131,24 @@ def test_undo_after_newer_changes_is_refused(project: Project) -> None:
     assert [p.text for p in now(project).points] == ["use ruff"]
 
 
+def test_colliding_undo_of_a_session_changes_nothing(project: Project) -> None:
+    """A dry run reports the same as the undo."""
+    edit.add(project, "use ruff")
+    for session, text in (("s-1", "b"), ("s-2", "c")):
+        with project.store.write(project.key) as book:
+            book.draft.change(replace(book.draft["oth-001"], text=text), kind="edit")
+            book.commit("learn", text, origin=RevisionOrigin(session))
+
+    with pytest.raises(UndoCollisionError, match=r"Revision 2 (?s:.)*playbook undo --session=s-1 --ours"):
+        undo_service.undo_session(project, "s-1")
+    (planned,) = undo_service.undo_session(project, "s-2", dry_run=True)
+    assert (planned.result.revision, last(project)) == (None, 3)
+    (done,) = undo_service.undo_session(project, "s-2")
+
+    assert (done.message, done.result.changes) == (planned.message, planned.result.changes)
+    assert now(project) == at(project, 2)
+
+
 def test_no_vote_is_undone_twice(project: Project) -> None:
     edit.add(project, "use ruff")
     for _ in range(3):
@@ -206,6 +226,19 @@ def test_one_point_is_restored_as_of_a_revision(project: Project) -> None:
         restore_as_of(project, "oth-002", "1")
     with pytest.raises(PointRuleError, match="oth-001 was retired at revision 6"):
         restore_as_of(project, "oth-001", "6")
+
+
+def test_restored_point_goes_last_if_its_place_is_taken(project: Project) -> None:
+    for text in ("use ruff", "use mypy"):
+        edit.add(project, text)
+    edit.edit(project, "oth-001", section="pat")
+    with project.store.write(project.key) as book:
+        book.draft.place(replace(book.draft["oth-002"], position=1), kind="move")
+        book.commit("edit", "moved")
+
+    restore_as_of(project, "oth-001", "1")
+
+    assert [(point.name, point.position) for point in now(project).points] == [("oth-002", 1), ("oth-001", 4)]
 
 
 @few

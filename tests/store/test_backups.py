@@ -1,5 +1,6 @@
 """Copies of the whole file: how they are named, what is in one, which of them go."""
 
+import errno
 import os
 import resource
 import shutil
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -79,8 +81,13 @@ def test_content_is_read_without_a_write(path: str, folder: Path) -> None:
     assert os.stat(taken.path) == before
 
 
-def test_backups_of_one_second_have_different_names(path: str) -> None:
-    """The list begins with the last one."""
+@pytest.mark.parametrize("has_links", [True, False])
+def test_backups_of_one_second_have_different_names(
+    path: str, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    """The list begins with the last one. Not all file systems have hard links."""
+    if not has_links:
+        monkeypatch.setattr(os, "link", Mock(side_effect=OSError(errno.EPERM, "not permitted")))
     taken = [take(path, BY_HAND, now=_NOW).path for _ in range(3)]
 
     assert [Path(each).name for each in taken] == [

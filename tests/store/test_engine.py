@@ -7,12 +7,14 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from filelock import FileLock
 from sqlalchemy import text
 
 from playbook_db import settings
-from playbook_db.errors import DatabaseBusyError, DatabaseError
+from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import engine, sqlite_open
@@ -94,6 +96,19 @@ def test_long_log_is_written_into_the_file(project: Project, monkeypatch: pytest
 
     assert grown > 0
     assert log.stat().st_size < grown
+    monkeypatch.setattr(engine, "WAL_CHECKPOINT_BYTES", 1)
+    with FileLock(f"{project.store.where}.checkpoint.lock"):
+        edit.add(project, "while another process does it")
+
+
+def test_lasting_conflict_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_WAITS_S", (0, 0))
+    use_case = Mock(side_effect=ConflictError("here"), __name__="use_case")
+
+    with pytest.raises(ConflictError):
+        engine.retry_on_conflict(use_case)()
+
+    assert use_case.call_count == 3
 
 
 def test_named_pipe_beside_the_file_is_refused(tmp_path: Path) -> None:

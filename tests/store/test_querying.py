@@ -222,6 +222,8 @@ def test_bad_utf_8_is_replaced(url: str) -> None:
 def test_unknown_table_lists_the_views(url: str) -> None:
     with pytest.raises(ArgumentError, match=r"no such table: points\. The views are: .*live_key_points.*vote_log"):
         ask(url, "SELECT * FROM points")
+    with pytest.raises(ArgumentError, match=r"The only parameter is :project\."):
+        ask(url, "SELECT :name")
 
 
 @pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1])
