@@ -67,7 +67,8 @@ TYPED = (
     "list --user --project .; lst; project lits; log --sinse 1; delete pat-001; help serch",
     "config PLAYBOOK_DAILY_TOKEN; config PLAYBOOK_DAILY_TOKENS many; config AGENTIC_CONTEXT_BACKEND gpt;"
     " config playbook_update_on_exit yes; config playbook_review some; config playbook_mcp_writes some;"
-    " config playbook_subagents a,,b; config ANTHROPIC_API_KEY sk-x; config PLAYBOOK_CLAUDE x --unset;"
+    " config playbook_subagents a,,b; config playbook_subagents [1;"
+    " config ANTHROPIC_API_KEY sk-x; config PLAYBOOK_CLAUDE x --unset;"
     " config PLAYBOOK_CLAUDE; config playbook_review --json",
     # Changing.
     "add 'Use uv' --section tool; add 'Use uv'; add ' use UV. '; add '  '; log -n 1",
