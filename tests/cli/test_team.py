@@ -158,10 +158,8 @@ def _move_away(home: Path) -> None:
 def test_leaving_copies_the_teams_points(joined: Playbook, home: Path) -> None:
     _move_away(home)
     with open_store(settings.database_url()) as store, store.transaction() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO unsent_showings (playbook_id, session_id, time, source, revision, points, left_out) "
-            "VALUES (1, 's-1', '2026-03-01', 'startup', 1, '[1]', 0)"
-        )
+        values = "1, 's-1', '2026-03-01', 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL"
+        connection.exec_driver_sql(f"INSERT INTO unsent_showings VALUES ({values})")
 
     left = joined("team", "leave")
 

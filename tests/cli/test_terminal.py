@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -112,13 +111,10 @@ def test_sentences_are_folded_between_words(playbook: Playbook, folder: Path) ->
 
 
 def test_long_step_is_named(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    def at_once(_: float, show: Callable[[], None]) -> SimpleNamespace:
-        return SimpleNamespace(start=show, cancel=list, join=list)
-
     playbook("init")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(threading, "Timer", at_once)
+    monkeypatch.setattr(threading, "Timer", lambda _, show: SimpleNamespace(start=show, cancel=list, join=list))
 
     assert "checking the database ..." in playbook("db", "check").err
 
