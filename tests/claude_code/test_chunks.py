@@ -147,6 +147,16 @@ def test_large_entry_is_condensed(path: Path) -> None:
     assert text.count("characters left out") >= 3
 
 
+def test_message_of_many_parts_keeps_both_ends(path: Path) -> None:
+    built = TranscriptBuilder()
+    built.user_blocks(*({"type": "text", "text": f"part {number}."} for number in range(1_000)))
+    (chunk,) = chunks(built.write(path), SMALLEST)
+
+    told = re.findall(r"part (\d+)\.", chunk.text)
+    assert (told[0], told[-1]) == ("0", "999")
+    assert f"[... {1_000 - len(told)} parts of this message left out ...]" in chunk.text
+
+
 def test_unread_lines_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = TranscriptBuilder()
     built.user("hello")

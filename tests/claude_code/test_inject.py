@@ -9,6 +9,7 @@ import subprocess
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -406,6 +407,17 @@ def test_every_start_shows_the_same_bytes(client: Client, folder: Path) -> None:
     assert rendered.count("verify first") == 1
     assert "[oth-001] helpful=0 harmful=0 :: use uv for everything (last confirmed 2024-03; verify first)\n" in rendered
     assert {points for (points,) in client.rows("SELECT points FROM showings")} == {"[2,1]"}
+
+
+@pytest.mark.parametrize(("in_git", "is_changed"), [(False, True), (True, False)])
+def test_deleted_mirror_has_changed(folder: Path, in_git: bool, is_changed: bool) -> None:
+    """In a repository, git may have removed it."""
+    if in_git:
+        (folder / ".git").mkdir()
+        (folder / ".git" / "HEAD").touch()
+    book: Any = SimpleNamespace(project=SimpleNamespace(mirror="on"))
+
+    assert inject._has_mirror_changed(book, str(folder)) is is_changed
 
 
 _OWN_HEADER = "## USER PREFERENCES (the user's own, in every project)"

@@ -332,6 +332,54 @@ def test_failed_write_leaves_no_files(folder: Path, settings: Path, monkeypatch:
     assert _names(settings.parent) == ["settings.json"]
 
 
+def test_write_protected_settings_are_refused(folder: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replacing the file would remove the protection."""
+    settings.write_text("{}")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # even root is refused
+
+    with pytest.raises(InstallError, match="it is write-protected"):
+        install.install("user", str(folder), now=NOW)
+
+    assert settings.read_text() == "{}"
+
+
+def test_path_that_json_cannot_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(install, "hooks_folder", lambda: "/opt/\udcff/hooks")
+
+    with pytest.raises(InstallError, match=r"The path '/opt/\\udcff/hooks' isn't UTF-8"):
+        install.install("user", str(folder), now=NOW)
+
+
+def test_interpreter_is_no_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shim of pyenv runs another Python in each folder."""
+    shim, python = tmp_path / "shim", os.path.realpath(sys.executable)
+    shim.write_text("#!/bin/sh\n")
+    shim.chmod(0o755)
+    monkeypatch.setattr(sys, "_base_executable", str(shim))
+    assert install.interpreter() == python
+
+    monkeypatch.setattr(sys, "executable", str(shim))
+    with pytest.raises(InstallError, match=f"There is no Python interpreter at {shim}"):
+        install.interpreter()
+
+
+def test_plugin_brings_its_programs(
+    folder: Path, home: Path, settings: Path, hooks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.write_text('{"enabledPlugins": {"other@x": true, "playbook@x": true, "playbook@y": false}}')
+    (folder / ".claude" / "settings.json").write_text("{")
+    root = hooks.rename(hooks.with_name("hooks")).parent
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(root))
+
+    found = install.find_registrations(str(folder))
+
+    assert (found.plugin, found.unreadable) == ("playbook@x", (str(folder / ".claude" / "settings.json"),))
+    runtime = home / ".claude" / "playbook" / "runtime" / "bin" / "python"
+    assert install.programs(str(folder)) == install.Programs(
+        install.interpreter(), str(root / "hooks"), str(runtime), str(root)
+    )
+
+
 @pytest.mark.slow
 def test_interpreter_is_outside_the_environment(tmp_path: Path) -> None:
     environment = tmp_path / "environment"

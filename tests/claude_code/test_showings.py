@@ -1,5 +1,6 @@
 """Each showing is recorded once, even while another process writes to the database."""
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code.hooks import spool
+from playbook_db.claude_code.hooks import showing, spool
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
@@ -136,6 +137,19 @@ def test_ignored_project_keeps_no_showing(client: Client) -> None:
     client.change("UPDATE playbooks SET ignored = 1")
     client.work()
     assert client.rows(_SHOWN) == client.spooled() == []
+
+
+def test_hooks_use_no_database_that_a_clone_names(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code passes the variables of the clone's settings to hooks."""
+    theirs = client.folder / "theirs.db"
+    theirs.touch()
+    monkeypatch.setenv("PLAYBOOK_DB_URL", str(theirs))
+    assert showing.database_file(str(client.folder)) == str(theirs)
+
+    settings_file = client.folder / ".claude" / "settings.json"
+    settings_file.write_text(json.dumps({"env": {"PLAYBOOK_DB_URL": str(theirs)}}))
+
+    assert showing.database_file(str(client.folder)) == str(client.database)
 
 
 def _join(client: Client, *, joined_at: str = _TIME) -> None:

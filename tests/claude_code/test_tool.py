@@ -70,6 +70,15 @@ def test_first_call_shows_fitting_points(client: Client) -> None:
     assert client.log() == []
 
 
+def test_file_is_new_again_after_a_compaction(client: Client) -> None:
+    assert [touched.is_first("s-1", "/shop/a.py") for _ in range(2)] == [True, False]
+
+    for _ in range(2):  # the second time nothing was touched
+        touched.forget("s-1")
+
+    assert touched.is_first("s-1", "/shop/a.py")
+
+
 @pytest.mark.parametrize("by", ["settings", "plugin"])
 @pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py"])
 def test_later_calls_start_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:

@@ -147,6 +147,26 @@ def test_backup_is_made_once_a_day(client: Client) -> None:
         assert connection.execute("SELECT state FROM jobs").fetchall() == [("done",)]
 
 
+def test_failed_backup_stops_no_learning(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    spool.keep(_job(client.folder))
+    monkeypatch.setattr(maintenance, "take_daily", fail)
+
+    assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
+    assert "no backup was made: [Errno 28] No space left on device" in _log()[-1]
+
+
+def test_variable_disables_the_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool.keep(_job(client.folder))
+    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
+
+    worker.main()
+
+    assert len(spool.waiting()) == 1
+
+
 def test_missing_database_is_not_recreated(client: Client) -> None:
     """Jobs wait in the spool until the backup is restored."""
     taken = maintenance.take(settings.database_url())

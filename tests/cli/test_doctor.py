@@ -171,6 +171,45 @@ def test_settings_that_stop_hooks_are_broken(
     assert any(words in each and str(path.parent.parent) in each for each in broken), broken
 
 
+def test_doctor_counts_all_registrations(
+    findings: Findings, playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the older system, too."""
+    monkeypatch.setattr(doctor, "_CHECKS", {"hooks": doctor._registrations})
+    old = home / ".claude" / "hooks"
+    old.mkdir(parents=True)
+    (old / "common.py").write_text("def load_playbook(): ...")
+    hook = {"hooks": [{"type": "command", "command": f"python3 {old}/session_end.py"}]}
+    settings_file = home / ".claude" / "settings.json"
+    settings_file.write_text(json.dumps({"enabledPlugins": {"playbook@us": True}, "hooks": {"SessionEnd": [hook]}}))
+    playbook("install")
+    monkeypatch.setenv("PLAYBOOK_DISABLE", "1")
+
+    found = findings()
+
+    assert [each["message"] for each in found["plugin"]] == ["playbook@us is in use"]
+    told = [f"registered in {settings_file}", "registered more", f"{settings_file} has the older", "PLAYBOOK_D"]
+    assert [each["message"].startswith(text) for each, text in zip(found["hooks"], told, strict=True)] == [True] * 4
+
+
+def test_failed_set_up_of_the_plugin_is_broken(findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_CHECKS", {"worker": doctor._worker})
+    monkeypatch.setattr("playbook_db.claude_code.worker.is_at_work", lambda: True)
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(Path(__file__).parents[2]))
+    (home / ".claude" / "playbook").mkdir(parents=True)
+    (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@us": true}}')
+    fresh = findings()["worker"]
+    state = {"state": "failed", "error": "no route to host", "at": 0}
+    (home / ".claude" / "playbook" / "runtime.json").write_text(json.dumps(state))
+
+    failed, running = findings()["worker"]
+
+    assert [each["state"] for each in (*fresh, failed, running)] == ["ok", "note", "broken", "ok"]
+    assert running["message"] == "a worker is running now"
+    assert "could not be set up" in failed["message"]
+    assert failed["remedy"].endswith("setup.py --now")
+
+
 @pytest.mark.nightly
 def test_plugin_checks_its_own_environment(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -47,6 +47,28 @@ def test_output_errors_change_no_exit_code() -> None:
     assert (_ended(closed).returncode, _ended(closed).stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 0, ""),
+        (OSError(errno.ENOSPC, "No space left"), 1, "playbook: the output can't be written: No space left."),
+    ],
+)
+def test_closed_output_is_no_error_and_a_full_disk_is(
+    error: OSError, code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(sys.stdout, "write", fail)
+        broken.setattr(sys.stdout, "flush", fail)
+        ended = door.main(["help"])
+
+    printed = capsys.readouterr().err
+    assert (ended, printed.startswith(told), bool(printed)) == (code, True, bool(told))
+
+
 _QUOTED = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"
 
 

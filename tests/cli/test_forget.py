@@ -36,6 +36,7 @@ def test_forget_asks_on_a_terminal(
 
     result = playbook("forget", "oth-001", stdin=answer)
 
+    assert playbook("forget", "--match", "zebra").out == "nothing matches\n"
     assert result.code == 0
     assert _TEXT in result.err
     assert ("revision 3" in result.out) == is_gone

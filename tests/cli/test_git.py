@@ -42,6 +42,8 @@ def test_driver_merges_into_ours(playbook: Playbook, folder: Path, files: list[s
     assert entry["helpful"] == 3
     assert [(folder / files[place]).read_bytes() for place in (0, 2)] == [BASE, THEIRS]
     assert not [*folder.rglob("*.db")]
+    again = playbook("merge-driver", *files, FILE, "--json").json
+    assert again == {"file": FILE, "notes": ["brought into ours: 1 with other votes"]}
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,18 @@ def test_refused_purge_removes_nothing(
     assert sorted(home.rglob("*")) == before
 
 
+def test_failed_purge_names_the_file(playbook: Playbook, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+
+    done = playbook("uninstall", "--purge", "--yes")
+
+    assert (done.code, f"{data}/" in done.err) == (1, True)
+    assert "can't be removed: Permission denied. Fix that." in done.err
+
+
 @pytest.mark.parametrize(("answer", "is_removed"), [("n", False), ("y", True)])
 def test_purge_asks_on_a_terminal(
     playbook: Playbook, data: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_removed: bool

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,10 @@ def _asked_about(api: MessagesApi, *said: str) -> list[str]:
 
 
 def test_transcript_is_learned_from_once(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal shows how far it is."""
     path = _session(tmp_path / "s-1.jsonl", "mend the bug")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         first = playbook("learn", path)
@@ -80,6 +84,7 @@ def test_transcript_is_learned_from_once(playbook: Playbook, tmp_path: Path, mon
         assert len(api.messages()) == 2
 
     assert (first.code, first.out) == (0, f"learned from 360 tokens; revisions of {Path.cwd()}: 2\n")
+    assert "100%" in first.err
     assert (second.code, second.out) == (0, f"nothing new in {path}\n")
     assert "say what was run" in playbook("list").out
 

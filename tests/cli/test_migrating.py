@@ -125,7 +125,8 @@ def test_unusable_templates_are_renamed(playbook: Playbook, settings_file: Path)
 def test_older_hooks_are_found_by_their_script(settings_file: Path, folder: Path, command: str) -> None:
     hooks = settings_file.parent / "hooks"
     shown = command.format(folder=hooks)
-    settings_file.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [{"command": shown}]}]}}))
+    commands = [{"command": each} for each in ("echo 'unbalanced", shown)]
+    settings_file.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": commands}]}}))
 
     assert [found.commands for found in older_hooks.find(str(folder))] == [(shown,)]
 

@@ -29,16 +29,19 @@ BATCH = [
 # Each line's commands run one after the other. A last `log -n 1` shows that what was refused changed nothing.
 TYPED = (
     # Places and settings.
-    "init; init --json", "install; uninstall", "config; config playbook_review all",
+    "init; init --json", "install; uninstall; uninstall --share", "uninstall --json; install; uninstall --json",
+    "config; config playbook_review all; config a b c d",
     "project ignore; project list; project trust; status; status --json; status --short; list; project ignore --off",
     "project move /old; project move . .; project move . /nowhere; project list --json",
     "project remove . --yes; list; list --json; log; log --json; stats; status; status --short; undo; dedup",
-    "help add", "status; status --short; status --user", "backup b.db; restore-backup b.db; restore-backup b.db --yes",
-    "backup; backup --list; backup b.db --json", "db path; db check; db upgrade; db repair",
+    "help add; help add more", "status; status --short; status --user",
+    "backup b.db; restore-backup b.db; restore-backup b.db --yes",
+    "backup; backup --list; backup b.db --json; backup b.db --list", "db path; db check; db upgrade; db repair",
     "db check --json; db check --quick; db check --quick --json", "--db plybook.db list; --db plybook.db list --user",
     "--db plybook.db log; list --project /nowhere/at/all",
     # Reading.
-    "list; list --retired; list --proposed", "list --json --section Others; list --retired --json",
+    "list; list --retired; list --proposed",
+    "list --json --section Others; list --retired --json; list --retired --sort votes",
     "list uv ruff; list uv --section oth; list --sort votes; list --sort age; list --sort used; list zebra",
     "list -n 1; list -n 5; list -n 1 --json; list --proposed -n 1; list --sort votes -n 1 uv; list -n 0",
     "search uv; search nothing; search nothing --json; search nothing --all; search",
@@ -46,22 +49,26 @@ TYPED = (
     "search --all ruff; search --all 'hooks server installed force' -n 9; search --all ruff -n 1 --json",
     "search --as-prompt 'why does uv fail?' --file batch.json; search --as-prompt uv --json; search --as-prompt zebra",
     "search --as-prompt uv --file none.py; search --as-prompt uv --user; search --as-prompt uv -n 3; search a --file b",
-    "show ctx-001; show 3; show 6; show 8; show mis-001", "show 6 --json; show ctx-001 --json", "render",
+    "show ctx-001; show 3; show 6; show 8; show mis-001", "show 6 --json; show ctx-001 --json", "render; render --json",
     "why oth-002; why ctx-001; why mis-001; why oth-003", "why ctx-001 --json", "session 5f1c", "session 5f1c --json",
-    "sessions; sessions skip 5f1c; sessions skip 5f1c --off", "stats",
+    "sessions; sessions skip 5f1c; sessions skip 5f1c --off; sessions skip 5f1c --off; sessions skip 'a b'", "stats",
     "sql 'SELECT name, text FROM live_key_points'", "sql 'SELECT * FROM points'; sql 'SELECT nam FROM history'",
     "sql 'DELETE FROM votes'; sql --csv --json 'SELECT 1'; sql 'SELECT 1' --db nowhere.db",
-    "db metadata --db postgresql://me:pw@host/db",
+    "sql --line 'SELECT name, text FROM live_key_points'; db metadata --db postgresql://me:pw@host/db",
+    "db grant ann reader; db distribute; db check --repair-points",
     """sql --json "SELECT 'ü' AS t, 9007199254740993 AS n, 0.1 AS r, NULL AS z, x'00ff' AS b, '' AS e, 9e999 AS i\"""",
     "log", "log -n 2 --json", "log --since 7; log --by ann -n 1; log mis-001; log --source prune; log --by ben",
     "log oth-009; log --source magic; log --since soon; log --session x; log -n 0", "at 3; at 3 --json; at 0",
     "show 99; at whenever; at 1 --json --render; diff 1 nowhere.json; diff - -", "diff 3 5; diff 7 8; diff 8",
     "edit oth-001 --text 'Use uv, never pip' --section ctx; diff 5; diff 8 9 --json",
-    "team status", "work", "jobs; jobs retry 1; jobs drop 1", "export", "list --user; log --user; stats --user",
+    "team status; team join ''", "work", "jobs; jobs retry 1; jobs drop 1", "export; export -o /nowhere/a.json",
+    "export --markdown -o a.md; import a.md --replace; import .; export --markdown; import .claude",
+    "list --user; log --user; stats --user",
     "list --user --project .; lst; project lits; log --sinse 1; delete pat-001; help serch",
     "config PLAYBOOK_DAILY_TOKEN; config PLAYBOOK_DAILY_TOKENS many; config AGENTIC_CONTEXT_BACKEND gpt;"
     " config playbook_update_on_exit yes; config playbook_review some; config playbook_mcp_writes some;"
-    " config playbook_subagents a,,b; config ANTHROPIC_API_KEY sk-x; config PLAYBOOK_CLAUDE x --unset;"
+    " config playbook_subagents a,,b; config playbook_subagents [1;"
+    " config ANTHROPIC_API_KEY sk-x; config PLAYBOOK_CLAUDE x --unset;"
     " config PLAYBOOK_CLAUDE; config playbook_review --json",
     # Changing.
     "add 'Use uv' --section tool; add 'Use uv'; add ' use UV. '; add '  '; log -n 1",
@@ -81,15 +88,19 @@ TYPED = (
     "apply batch.json --json; show 9", "apply vain.json; apply other.json; apply nosuch.json; log -n 1",
     "promote pat-001; show pat-001; why pat-001; show upat-001; why upat-001; demote upat-001 --json; demote upat-001",
     "dedup; dedup --apart oth-001 oth-002; dedup; dedup --json; dedup --merge oth-001 oth-002; log -n 1",
-    "dedup --json", "demote upref-001", "undo; undo; undo 7..8; list", "undo; undo; undo; undo 7; list", "undo 1",
-    "undo 7; log --since 7 --until 7; log --since 7 --until 7 --json; show 7; log -n 1", "undo r7..r8 --json; list",
+    "dedup --json; dedup --merge oth-001 oth-002 --apart oth-001 oth-002", "demote upref-001",
+    "undo; undo; undo 7..8; list", "undo; undo; undo; undo 7; list", "undo 1",
+    "vote oth-001 helpful; undo; show 10; import other.json; log -n 1",
+    "undo 7 --session 5f; undo 7; log --since 7 --until 7; log --since 7 --until 7 --json; show 7; log -n 1",
+    "undo r7..r8 --json; list",
     "undo 99; undo 2..1; undo --ours --theirs; restore oth-001 --dry-run; restore --at 'some day'; log -n 1",
     "undo 4; undo 4 --ours --dry-run; undo 4 --theirs; undo 4", "undo --session 5f; undo --session 5f; undo 9; list",
     "restore --at 3 --dry-run; restore --at 3; list; undo; list; restore --at now; restore --at 2020-01-01 --dry-run",
-    "restore mis-001; restore oth-001; restore oth-009",
+    "restore mis-001; restore oth-001; restore oth-009", "restore ctx-001 --at 5; restore ctx-001 oth-001 --at 5",
     "forget oth-001; forget oth-001 --yes; list --retired; show oth-001",
     "backup; edit ctx-001 --text 'Use ruff'; vote ctx-001 helpful; forget ctx-001 --dry-run; forget ctx-001 --yes",
     "forget; forget oth-001 --all-projects --yes; forget oth-009 --yes; forget --match 'a(b' --yes; log -n 1",
+    "forget --match zebra --yes; forget --match zebra --dry-run",
     "forget --match '0.1[5]' --yes --json; show ctx-001; log ctx-001", "import other.json; import nosuch.json",
     "mirror on; textconv .claude/playbook.json; status; mirror off",
     "vote uoth-001 helpful; vote oth-001 upref-001 helpful; log -n 1; vote upref-001 helpful; log upref-001",
@@ -99,7 +110,7 @@ TYPED = (
 ELSEWHERE = {
     *SERVING,
     *("doctor", "learn", "bootstrap", "merge-driver"),  # they need other programs: docs/first-session.md, test_git.py
-    *("team join", "team leave", "db distribute", "db grant", "db transfer"),  # services, store
+    *("team leave", "db transfer"),  # services, store
 }
 
 

@@ -1,6 +1,8 @@
 """db repair, as a script sees it."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,9 +37,15 @@ def test_damaged_database_is_repaired_from_backup(playbook: Playbook) -> None:
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
 
 
-def test_damaged_file_is_kept(playbook: Playbook) -> None:
+def test_damaged_file_is_kept(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, only a yes repairs."""
     path = _damage(playbook)
     damaged = path.read_bytes()
+    monkeypatch.setattr("playbook_db.cli.database.is_interactive", lambda: True)
+    asked = playbook("db", "repair", stdin="\n")
+    assert "started from the backup" in asked.err
+    assert "nothing was changed" in asked.err
+    assert path.read_bytes() == damaged
 
     record = playbook("db", "repair", "--yes", "--json").json
 
@@ -47,6 +55,17 @@ def test_damaged_file_is_kept(playbook: Playbook) -> None:
     assert record["corrected"] == []
     assert Path(record["damaged_file"]).read_bytes() == damaged
     assert playbook("db", "repair", "--json").json["damaged"] is False
+
+
+def test_check_repairs_the_search(playbook: Playbook) -> None:
+    playbook("add", "use ruff")
+    with closing(sqlite3.connect(playbook("db", "path").out.strip())) as connection, connection:
+        connection.execute("INSERT INTO point_search (rowid, name, text) VALUES (7, 'oth-007', 'nobody said this')")
+
+    done = playbook("db", "check", "--repair-points")
+
+    assert done.out.endswith(": all is well\n")
+    assert "rebuilt the full-text index; everything else is well" in done.err
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["no file", "a file of nothing"])

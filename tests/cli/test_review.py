@@ -138,12 +138,17 @@ def _on_terminal(keys: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_terminal_reviews_one_by_one(five: Propose, playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was decided before `quit` is saved, in one revision."""
-    monkeypatch.setenv("EDITOR", "sed -i s/force-push/force-push,.ever/")
-    code, seen = _on_terminal("x\ne\na\nr\nq\n")
+def test_terminal_reviews_one_by_one(
+    five: Propose, playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was decided before `quit` is saved, in one revision; an editor that fails decides nothing."""
+    editor = tmp_path / "editor"
+    editor.write_text(f"mkdir {tmp_path}/once && exit 1; sed -i s/force-push/force-push,.ever/ $1")
+    monkeypatch.setenv("EDITOR", f"sh {editor}")
+    code, seen = _on_terminal("x\ne\ne\na\nr\nq\n")
 
     assert code == 0
+    assert seen.count("The editor failed") == 1
     assert "p2 UPDATE pat-001" in seen
     assert "Use [-pip-]{+uv+}" in re.sub("\x1b\\[[0-9;]*m", "", seen)
     assert 'evidence: "always use uv" (from outside; WebFetch https://a.example)' in seen

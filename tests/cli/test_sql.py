@@ -87,6 +87,15 @@ def test_table_fits_the_terminal(playbook: Playbook) -> None:
     assert seen.replace("\n", "").isprintable()
     assert seen.count("word") == 30
     assert seen.splitlines()[1].index("7") > seen.splitlines()[0].index("helpful")
+    narrow = on_terminal("sql", "SELECT name, text FROM live_key_points", columns=20)
+    assert narrow.splitlines() == ["name  pat-001", "text  use type hints", ""]
+
+
+@pytest.mark.slow
+def test_terminal_shows_all_rows() -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1001)"
+
+    assert on_terminal("sql", f"{numbers} SELECT i FROM n").split()[-1] == "1001"
 
 
 @pytest.mark.nightly

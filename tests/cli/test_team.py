@@ -157,12 +157,16 @@ def _move_away(home: Path) -> None:
 
 def test_leaving_copies_the_teams_points(joined: Playbook, home: Path) -> None:
     _move_away(home)
+    with open_store(settings.database_url()) as store, store.transaction() as connection:
+        values = "1, 's-1', '2026-03-01', 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL"
+        connection.exec_driver_sql(f"INSERT INTO unsent_showings VALUES ({values})")
 
     left = joined("team", "leave")
 
     assert left.code == 0
     assert "has its own playbook again, with the team's points (revision 2)" in left.out
     assert "the points were copied from this machine's replica, which was current just now" in left.err
+    assert "the team's database doesn't know which points 1 session here got" in left.err
     assert "the team's" in joined("list").out
     assert joined("undo").code == 0
     assert "the team's" not in joined("list").out
@@ -192,12 +196,15 @@ def test_promotion_keeps_the_teams_point(joined: Playbook, shared: Project, fold
     joined("--user", "undo")
 
 
-def test_demotion_into_a_team_needs_consent(joined: Playbook, shared: Project) -> None:
+def test_demotion_into_a_team_needs_consent(joined: Playbook, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     joined("add", "--user", "say it briefly")
     refused = joined("demote", "uoth-001")
     assert refused.code == 1
     assert "There is no terminal to ask on. To do it, add --yes." in refused.err
-    assert "say it briefly" not in joined("list").out
+    with monkeypatch.context() as terminal:
+        terminal.setattr("playbook_db.cli.change.points.is_interactive", lambda: True)
+        assert f"All members of the team's playbook {NAME} would get uoth-001." in joined("demote", "uoth-001").err
+    assert [point.text for point in read_playbook(shared).points] == ["the team's", "use uv"]
     assert joined("demote", "uoth-001", "--yes").code == 0
     assert "say it briefly" in [point.text for point in read_playbook(shared).points]
     assert joined("list", "--user", "--json").json == []

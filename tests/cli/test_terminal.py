@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
@@ -22,9 +24,10 @@ LONG = "run the narrowest pytest selection first, and the whole suite before eac
 
 @pytest.fixture
 def lived(playbook: Playbook, folder: Path) -> Playbook:
-    """A playbook with a live and a retired point, a session that taught one, and a job."""
+    """A playbook with a pinned and a retired point, a session that taught one, and a job."""
     playbook("add", LONG, "--section", "pat")
     playbook("add", "use mypy")
+    playbook("pin", "pat-001")
     playbook("retire", "oth-001", "--reason", "settled by the linter, which says so at each commit without being asked")
     with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
         key = Project.in_folder(store, str(folder)).key
@@ -58,6 +61,7 @@ def test_output_fits_the_terminal(lived: Playbook, folder: Path, command: str, c
     assert titles in [" ".join(line.split()) for line in seen.splitlines()[:2]] or not titles
     assert SESSION not in seen
     assert "\t" not in seen
+    assert "pat-001  pinned  " in seen or command != "list"
 
 
 @pytest.mark.parametrize(
@@ -106,6 +110,15 @@ def test_sentences_are_folded_between_words(playbook: Playbook, folder: Path) ->
     assert [line for line in seen.splitlines() if line.endswith("/playbook.db")]
 
 
+def test_long_step_is_named(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    playbook("init")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(threading, "Timer", lambda _, show: SimpleNamespace(start=show, cancel=list, join=list))
+
+    assert "checking the database ..." in playbook("db", "check").err
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("lived")
 def test_in_a_session_a_list_is_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,5 +131,5 @@ def test_in_a_session_a_list_is_a_table(tmp_path: Path, monkeypatch: pytest.Monk
 
     shown = (tmp_path / "shown").read_text()
     assert "\t" not in shown
-    assert "name     +  -" in shown
+    assert "name             +  -" in shown
     assert piped.count("\t") >= 4

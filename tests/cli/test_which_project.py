@@ -144,6 +144,29 @@ def test_missing_home_is_an_error(playbook: Playbook, monkeypatch: pytest.Monkey
     assert playbook("init").code == 0
 
 
+def test_missing_current_folder_is_an_error(
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    done = playbook("list")
+
+    assert (done.code, "The current folder is gone." in done.err) == (1, True)
+
+
+def test_server_keeps_the_named_project(playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The roots of its client don't replace it."""
+    served: list[str] = []
+    monkeypatch.setattr(start, "serve", lambda _, folder: served.append(folder))
+
+    playbook("--project", str(tmp_path), "mcp")
+
+    assert [*served, os.environ["CLAUDE_PROJECT_DIR"]] == [str(tmp_path)] * 2
+
+
 @pytest.fixture
 def nowhere(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home folder as the current one."""

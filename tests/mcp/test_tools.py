@@ -392,6 +392,18 @@ def test_votes_without_a_transcript_need_the_user(session: Session, monkeypatch:
     assert [each.session_id for each in session.waiting()] == ["mcp-1"]
 
 
+def test_votes_with_an_unreadable_transcript_need_the_user(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    session.ask("list")
+    assert not session.ask("vote", name="oth-001", tag="harmful").is_error
+
+    monkeypatch.setattr(session_so_far, "ChunkReader", fail)
+
+    assert session.ask("vote", name="oth-001", tag="helpful").is_error
+
+
 def test_resources_and_prompt_show_the_playbook(session: Session) -> None:
     def read(name: str) -> str:
         [content] = session.request("resources/read", uri=f"playbook://points{name}")["result"]["contents"]
