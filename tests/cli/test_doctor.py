@@ -138,7 +138,8 @@ def test_damaged_database_is_broken(findings: Findings, home: Path) -> None:
 
 
 @pytest.mark.usefixtures("well")
-def test_locked_database_is_broken(findings: Findings, home: Path) -> None:
+def test_locked_database_is_broken(findings: Findings, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
     with closing(sqlite3.connect(_database(home), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
 
