@@ -266,7 +266,7 @@ def _print_undone(undone: "UndoResult", *, dry_run: bool, before: str = "") -> N
         print_json(records.undo_record(undone, dry_run=dry_run))
         return
     if undone.message:
-        say(one_line(undone.message) + (", the last one" if undone.is_last else ""))
+        say(one_line(undone.message) + (", the last change" if undone.is_last else ""))
     print_revised(revised, dry_run=dry_run)
     if revised.revision is not None:
         again = f"`playbook{of_user()} undo {revised.revision}` brings it back"

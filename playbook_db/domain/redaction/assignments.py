@@ -176,5 +176,4 @@ def _value_end(text: str, start: int, quote: str | None, *, is_literal: bool) ->
     line = text.find("\n", start, limit)
     if quote == "<" and 0 <= line < end:
         end = start + len(text[start:end].rstrip())
-        line = text.find("\n", start, end)
     return start if end < 0 or 0 <= line < end else end
