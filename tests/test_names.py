@@ -57,7 +57,7 @@ def _better_name(name: str) -> str | None:
     if first in PREDICATES:
         return None
     if words[-1] in PARTICIPLES:
-        return "what the thing is"
+        return "a noun: what the thing is"
     return next((NOT_SAID[word] for word in words if word in NOT_SAID), None)
 
 

@@ -159,6 +159,19 @@ def test_terminal_reviews_one_by_one(
     assert playbook("log", "--json").json[0]["message"] == "accepted proposals 1, 2"
 
 
+@pytest.mark.slow
+def test_hostile_proposal_is_shown_harmless(propose: Propose) -> None:
+    """Its control characters don't reach the terminal."""
+    hostile = "a\x1b]0;b\x07\x9b2J\u202e\x7f"
+    page = Evidence(hostile, hostile, "outside")
+    propose("ADD", text=hostile, section="OTHERS", reason=hostile, doubt=hostile, evidence=(page,), session=hostile)
+    _, seen = _on_terminal("q\n")
+
+    assert seen.count("a\ufffd]0;b") >= 4
+    assert not set("\x07\x9b\u202e\x7f") & set(re.sub("\x1b\\[[0-9;]*m", "", seen))
+    assert "\x1b]" not in seen
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_interrupted_review_decides_nothing(five: Propose, playbook: Playbook) -> None:

@@ -7,10 +7,9 @@ from tests.docs.test_readme import ROOT
 
 
 def test_commands_page_equals_the_help() -> None:
-    """`make docs` writes it."""
     made = runpy.run_path(str(ROOT / "docs" / "make_commands.py"))["page"]()
 
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == made
+    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == made, "run: make docs"
 
 
 def test_claude_cannot_start_changing_commands() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from playbook_db.claude_code.setup import configuration
 from playbook_db.llm import anthropic_api, claude_cli
 from playbook_db.services.playbook import dict_api
+from playbook_db.store.team import time_limits
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -35,6 +36,13 @@ def test_settings_and_defaults_are_documented() -> None:
     assert {*configuration.NAMES_IN_SETTINGS} <= NAMED
     assert not [default for default in defaults if default not in re.split("[ ;]+", shown)]
     assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
+
+
+def test_time_limits_are_documented() -> None:
+    page = " ".join((ROOT / "docs" / "team.md").read_text(encoding="utf-8").split())
+
+    assert f"wait for the server for {time_limits.REPLICA_S:g} seconds" in page
+    assert f"ends with an error after at most {time_limits.ANSWER_S:g} seconds" in page
 
 
 @functools.cache

@@ -25,7 +25,7 @@ PASSED_OVER = {
     "docs/trouble.md": ("playbook doctor",),
 }
 ADDRESS = "http://127.0.0.1:8123/s/0123456789abcdef0123456789abcdef/?token=once"
-MAX_USER_PAGES, MAX_WORDS = 18, 38_000
+MAX_USER_PAGES, MAX_WORDS = 18, 33_283
 GONE = (
     "PLAYBOOK_HOLDOUT", "session_comparison", "session_impact", "point_trials", "stats --svg", "review --edit",
     "PLAYBOOK_WITHHELD", "playbook-db[mcp]", "make_mcp_lists", "upgrade --sql", "raw pages", "full_disk",
@@ -76,7 +76,9 @@ def test_no_page_names_a_removed_feature() -> None:
 
 
 def test_documentation_stays_small() -> None:
-    words = sum(len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").rglob("*.md"))
+    """The page of commands is generated, so it doesn't count."""
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "commands.md"]
+    words = sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
     users = PAGES["docs/README.md"].partition("\n## For users\n")[2].partition("\n## ")[0]
 
     assert 0 < len(set(re.findall(r"\]\(([^)#]+)", users))) <= MAX_USER_PAGES

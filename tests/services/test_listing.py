@@ -7,6 +7,8 @@ import pytest
 from sqlalchemy import text as sql
 
 from playbook_db.domain import playbook_file
+from playbook_db.domain.operations import cast_votes
+from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import listing
@@ -24,6 +26,32 @@ def names(found: listing.PointList) -> list[str]:
 
 def read(project: Project, words: str = "", *, page: int = 1, rows: int = 50, **given: object) -> list[str]:
     return names(listing.read(project, words, page=page, page_rows=rows, **given))  # type: ignore[arg-type]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what nobody needs", [("reason", "mis-003")]),
+        ("old one", [("retired", "mis-003")]),
+        ("pytest everywhere", [("old text", "pat-001")]),
+        ("it was green", [("vote", "pat-001")]),
+        ("proposed bandit", [("proposed", "p1")]),
+        ("zebra", []),
+    ],
+)
+def test_history_is_searched(filled: Project, question: str, expected: list[tuple[str, str]]) -> None:
+    """Retired points, earlier wordings, reasons and proposals."""
+    edit.edit(filled, "pat-001", text="Use pytest everywhere")
+    edit.edit(filled, "pat-001", text="Run the tests before a commit")
+    with filled.store.write(filled.key) as book:
+        cast = cast_votes(book.draft, [Vote("pat-001", "helpful", "it was green")])
+        book.commit("learn", "learned", votes=cast)
+        book.add_proposal({"type": "ADD", "text": "Run bandit"}, "ADD", (), "outside", "s1")
+
+    hits = listing.search_history(filled, question, proposed=True)
+
+    assert [(hit.kind, hit.name) for hit, _ in hits][:1] == expected
 
 
 @pytest.fixture
