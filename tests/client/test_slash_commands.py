@@ -85,7 +85,7 @@ def test_odd_arguments_run_nothing(world: World, name: str, is_set_up: bool) -> 
 @pytest.mark.parametrize(
     ("typed", "output"),
     [
-        ("/playbook:list what we don't say", f"oth-001\\t0\\t0\\tOTHERS\\t{POINT}"),
+        ("/playbook:list what we don't say", f"oth-001  0  0  {POINT}"),
         ('/playbook:log --since "2 days', "revision 1 "),
         ("/playbook:undo", "undid revision 1 "),
         ("/playbook:doctor", "database: "),
@@ -183,7 +183,7 @@ def test_shell_uses_the_sessions_project(ready: World) -> None:
     first, second = tool_results(turns(api)[2])
     assert POINT in first
     assert "from below" in second
-    assert "oth-002\t0\t0\tOTHERS\tfrom below" in turns(api)[-1].said
+    assert "oth-002  0  0  from below" in turns(api)[-1].said
     assert len(revisions(ready)) == 2
 
 
