@@ -23,6 +23,7 @@ from tests.quoting import quoting
 
 OWN = "Run the narrowest pytest selection first"
 LEARNED = {"ann": "Reset the database before the tests", "ben": "The user wants short commit messages"}
+SAID = "the database is slow before a commit"  # a lesson counts if a quote of the user shares a word with it
 _AUTHOR = ("-c", "user.name=x", "-c", "user.email=x@example.org")
 REMOTES = {"ann": "git@git.example.org:acme/shop.git", "ben": "https://ben@git.example.org/acme/shop"}
 
@@ -101,7 +102,7 @@ def _join(members: dict[str, World], server: postgres.Server) -> None:
 def _session(member: World) -> Request:
     """Run a session in print mode, and return its first request."""
     before = len(member.api.messages())
-    run = run_print(member, "hello")
+    run = run_print(member, SAID)
     assert (run.code, run.err) == (0, "")
     return next(request for request in member.api.messages()[before:] if is_turn(request))
 
