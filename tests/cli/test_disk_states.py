@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -158,7 +159,8 @@ def test_output_errors_undo_no_change(folder: Path, home: Path, way: str) -> Non
     """On a full device, the error says that the playbook was changed."""
     running.a_client(folder, home).add("caf\u00e9 \u2713")
     ends = {"closed": ">&-", "full": ">/dev/full"}
-    shell = f"exec env {way} {sys.executable} -m playbook_db" if "=" in way else f"exec {sys.executable} -m playbook_db"
+    ours = f"{shlex.quote(sys.executable)} -m playbook_db"
+    shell = f"exec env {way} {ours}" if "=" in way else f"exec {ours}"
 
     def run(arguments: str) -> "subprocess.CompletedProcess[str]":
         command = f"{shell} {arguments} {ends.get(way, '')}"
