@@ -71,7 +71,7 @@ def test_wrong_search_index_needs_no_repair(playbook: Playbook, findings: Findin
     ("versions", "state", "words"),
     [
         ("3.13.0 3.51.3 False", "broken", "without FTS5; 3.37 or later with FTS5 is needed"),
-        ("3.13.0 3.51.2 True", "note", "can damage a database if two programs write to it"),
+        ("3.13.0 3.51.2 True", "note", "can damage a database if different programs write"),
         ("3.9.0 3.36.0 True", "broken", "3.37 or later with FTS5 is needed"),
     ],
 )

@@ -92,9 +92,9 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         message = f"{message}{lack}; 3.37 or later with FTS5 is needed, which newer Pythons have"
         state, remedy = BROKEN, again
     elif number < (3, 51, 3):
-        danger = "before 3.51.3, SQLite can damage a database if two programs write to it. playbook-db's own processes"
-        advice = "avoid that. Let other programs only read it, as with `sqlite3 -readonly`, and keep backups"
-        state, message, remedy = NOTE, f"{message}; {danger} {advice}", "playbook backup"
+        advice = "playbook-db works well with it. Let other programs only read the database (`sqlite3 -readonly`)"
+        danger = "before 3.51.3, SQLite can damage a database if different programs write to it at once"
+        state, message, remedy = NOTE, f"{message}: {advice}; {danger}", "playbook backup"
     yield Finding("interpreter", state, message, remedy)
 
 
