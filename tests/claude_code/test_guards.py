@@ -14,6 +14,7 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks.guard import fits
 from playbook_db.claude_code.setup import guards, install
 from playbook_db.claude_code.setup.guards import PointGuard
+from playbook_db.claude_code.transcripts.own_text import OURS, without_quotes
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.errors import SettingError
@@ -64,6 +65,7 @@ def test_guard_answers_with_its_point(client: Client, mode: str) -> None:
     assert reason.endswith("(your guard; to remove it: playbook unguard oth-001)")
     assert "\x1b" not in reason
     assert "</" not in reason
+    assert without_quotes(reason) == OURS  # nothing learns from it
     assert _guarded(client, "git pull", mode=mode) is None
 
 

@@ -161,6 +161,13 @@ def test_our_text_in_other_output_is_removed() -> None:
     assert without_quotes("a <system-reminder>be kind") == "a <system-reminder>be kind"
 
 
+@pytest.mark.parametrize("before", ["", "PreToolUse:Bash hook error: "])
+def test_guards_refusal_is_removed(before: str) -> None:
+    """The name of an imported point may be any text."""
+    refusal = f"{before}[two words (2)] OLDNEWS (x) (your guard; to remove it: playbook unguard 'two words (2)')"
+    assert without_quotes(f"{refusal}\nmore") == f"{OURS}\nmore"
+
+
 tags = st.sampled_from(
     ["<cc-memory>", '<cc-memory filenames="a">', "</cc-memory>", "<system-reminder>", "</system-reminder>", "\n", "<",
      "word ", "[pat-001] helpful=1 harmful=0 :: x", ".claude/playbook.json:1:x", "diff --git a/.claude/playbook/"]

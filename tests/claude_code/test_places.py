@@ -222,7 +222,7 @@ _YES = {"decision": "accept", "source": "user_temporary", "grantScope": "once"}
 def test_refusal_may_have_a_persons_words(
     tmp_path: Path, files: ProjectFiles, fields: dict[str, object], said: list[str]
 ) -> None:
-    """In print mode, the text is a hook's."""
+    """In print mode, nobody was asked; the text is the client's or a hook's, and no evidence."""
     built = TranscriptBuilder()
     built.user("hello")
     built.assistant(a_call("Edit", file_path=f"{PROJECT}/a.py"))
@@ -230,6 +230,7 @@ def test_refusal_may_have_a_persons_words(
     chunk = _chunk(built, tmp_path, files)
 
     assert [place.text for place in chunk.places if place.trust == USER] == ["hello", *said]
+    assert all(place.trust != HERE for place in chunk.places)
     assert any(act.outcome == REFUSED for act in chunk.acts) == (fields.get("permissionDecision") is not _BY_NOBODY)
 
 

@@ -54,6 +54,10 @@ def test_guard_asks_the_person(world: World, tmux: None) -> None:
     register(world)
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
     with MessagesApi(_push("touch pushed")) as api, interactive(replace(world, api=api)) as session:
+        if world.client.version == OLDEST:  # at each start, it warns of the event for shell lines
+            assert "The values listed above were skipped; the rest of the file is in effect." in session.screen
+            session.press_until(lambda screen: "Settings Warning" not in screen, "Enter")
+            session.wait_idle()
         session.send("please go on")
         wait_until(lambda: _ASKS in session.screen, "the question")
         assert "deploys itself" in " ".join(session.screen.split())
@@ -72,7 +76,6 @@ def test_guard_refuses_a_slash_commands_shell_line(world: World, mode: str) -> N
     commands.mkdir(parents=True)
     (commands / "ship.md").write_text("---\nallowed-tools: Bash\n---\n!`touch pushed`\n\n!`echo other`\n")
     fill(world, POINT)
-    run_print(world, "hello")  # by its transcript the client's version is known
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)", mode)
 
     run = run_print(world, "/ship")
@@ -93,11 +96,12 @@ def test_answer_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
     register(world)
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
     write = ToolCall("Write", {"file_path": str(world.project / "pushed"), "content": "x"})
-    for call in (_push("touch pushed"), Rule(Answer(tools=(write,)), said="please", when=is_turn, times=1)):
+    missing = Rule(Answer(tools=(write,)), said="please", when=is_turn, times=1)
+    for call, is_read in ((_push("touch pushed"), False), (missing, True)):
         with MessagesApi(call) as api:
             run_print(replace(world, api=api), "please go on")
             refusal = [each for each in api.messages() if is_turn(each)][-1].last_said
-        _learn(world, f"Never touch it: {refusal}"[:300], refusal)
+        _learn(world, f"Never touch it: {refusal}"[:300], refusal, is_read=is_read)
     assert _texts(world) == [POINT]
 
     with MessagesApi(_push("touch pushed")) as api, interactive(replace(world, api=api)) as session:
@@ -114,8 +118,11 @@ def test_answer_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
     assert not Path(world.project, "pushed").exists()
 
 
-def _learn(world: World, text: str, quote: str) -> None:
-    """The worker learns from what waits, by a model that makes *quote* the evidence of a lesson *text*."""
+def _learn(world: World, text: str, quote: str, *, is_read: bool = True) -> None:
+    """The worker learns from what waits, by a model that makes *quote* the evidence of a lesson *text*.
+
+    *is_read*: whether the model read the quote.
+    """
     lesson = {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "", "evidence": [quote]}
     reflected = json.dumps({"analysis": "The user refused.", "bullet_tags": [], "lessons": [lesson]})
     curated = curation({"type": "ADD", "text": text, "section": "USER PREFERENCES", "evidence": [quote]})
@@ -123,7 +130,7 @@ def _learn(world: World, text: str, quote: str) -> None:
     with MessagesApi(Rule(reflected, when=is_reflector), curated) as model:
         asks = {"ANTHROPIC_API_KEY": FAKE_KEY, "ANTHROPIC_BASE_URL": model.url}
         ask_playbook(replace(world, variables=asks), "work")
-        assert quote in model.messages()[0].said
+        assert (quote in model.messages()[0].said) == is_read
     assert [job.state for job in jobs(world)] == ["done"] * before
 
 

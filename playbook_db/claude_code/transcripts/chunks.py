@@ -262,7 +262,7 @@ class _Writer:
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
         """Return the evidence in *part*: the user's words, or else its *body*, as the model reads it."""
-        if part.is_stopped:  # the client's words
+        if part.is_stopped or part.is_unasked:  # the client's words
             return ()
         if part.user_text and part.user_text != part.text:
             body, is_clean = condense(Part("text", self.redact(part.user_text))), True

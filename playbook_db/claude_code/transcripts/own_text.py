@@ -39,6 +39,8 @@ _ENTRY = rf"{_NAME} helpful=-?\d+ harmful=-?\d+ :: "
 _LINE = rf"[ \t]*(?:\d+[\u2192\t:][ \t]*)?{_ENTRY}[^\n]*"
 _QUOTED = rf"{_ENTRY}(?:\\[^n]|[^\\\n\"])*"
 _ENTRIES = re.compile(rf"^{_LINE}(?:\n{_LINE})*|{_QUOTED}(?:\\n{_QUOTED})*", re.MULTILINE)
+# What a guard says as it refuses a call.
+_GUARD = re.compile(r"^(?:\S+ hook error: )?\[.+\(your guard; to remove it: playbook unguard .+\)", re.MULTILINE)
 _DIFF = re.compile(rf"^diff --git \S*{_OUR_FILE}[^\n]*(?:\n(?!diff --git )[^\n]*)*", re.MULTILINE)
 # The lines that a search prints for such a file: they begin with its path.
 _HIT_LINES = tuple(
@@ -96,6 +98,8 @@ def without_quotes(text: str) -> str:
     """Return a tool's output without key points, lines from the playbook or the memory, and the client's reminders."""
     if " helpful=" in text:
         text = _ENTRIES.sub(OURS, text)
+    if "(your guard; " in text:
+        text = _GUARD.sub(OURS, text)
     if ".claude/" in text or "/projects/-" in text:
         text = _DIFF.sub(OURS, text)
         for pattern, note in _HIT_LINES:

@@ -55,7 +55,7 @@ class Part:
     a message, a command after `!` or `/`, an answer to a question, or the reason for a rejection. `call` is the call
     that a result answers or the user refuses, if known. For a text of another sender, its tool is MESSAGE. A result
     `is_stopped` if it is an error because the user refused or interrupted the call. It `is_apart` if it doesn't
-    directly follow its call.
+    directly follow its call. It `is_unasked` if it is an error because nobody was there to allow the call.
     """
 
     kind: str
@@ -65,6 +65,7 @@ class Part:
     call: ToolCall | None = field(default=None, compare=False)
     is_stopped: bool = field(default=False, compare=False)
     is_apart: bool = field(default=False, compare=False)
+    is_unasked: bool = field(default=False, compare=False)
 
 
 class Calls:
@@ -164,7 +165,8 @@ def _result_parts(block: dict[str, Any], content: dict[str, Any], calls: Calls, 
     # An MCP server can write the client's words into its error, but can't set `toolDenialKind`.
     decided_by = decision(content, "reject")
     may_be_users = decided_by[:5] in ("", "user_")  # in print mode nobody is there
-    is_denied = content.get("toolDenialKind") == "user-rejected" and may_be_users
+    is_rejected = content.get("toolDenialKind") == "user-rejected"
+    is_denied = is_rejected and may_be_users
     is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
     words = ""
     if is_error and (decided_by == "user_reject" or content.get("holdsPersonsWords") is True):
@@ -177,7 +179,15 @@ def _result_parts(block: dict[str, Any], content: dict[str, Any], calls: Calls, 
     news = _news(before + after, is_error, call)
     if call and not is_error and calls.shows_written(call, news):
         news = _AS_WRITTEN
-    yield Part("result", news, is_error, call=call, is_stopped=is_stopped, is_apart=is_apart and call is not None)
+    yield Part(
+        "result",
+        news,
+        is_error,
+        call=call,
+        is_stopped=is_stopped,
+        is_apart=is_apart and call is not None,
+        is_unasked=is_error and is_rejected and not may_be_users,
+    )
     if words.strip():
         yield Part("text", words, user_text=words, call=call)
 
