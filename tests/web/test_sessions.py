@@ -2,9 +2,11 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -113,17 +115,24 @@ def test_session_shows_all_its_changes(pages: Pages) -> None:
     assert "1 model call, 1,117 tokens, $0.2500." in " ".join(pages.see("/sessions/session-007").body.split())
 
 
-def test_first_prompt_is_the_title(pages: Pages) -> None:
+@pytest.fixture
+def transcripts(pages: Pages) -> Iterator[Path]:
+    """The folder of the project's transcripts, which is removed afterwards."""
+    folder = pages.folder.parent / "home" / ".claude" / "projects" / session_folder_name(str(pages.folder))
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_first_prompt_is_the_title(pages: Pages, transcripts: Path) -> None:
     """A command's output is no prompt."""
     prompts = {
         "session-119": ["<local-command-stdout>ok</local-command-stdout>", f"repair <b>it\nwith {TOKEN}"],
         "session-118": ["long " * 40],
     }
-    folder = pages.folder.parent / "home" / ".claude" / "projects" / session_folder_name(str(pages.folder))
-    folder.mkdir(parents=True)
     for session, texts in prompts.items():
         lines = [{"type": "user", "uuid": text, "message": {"role": "user", "content": text}} for text in texts]
-        (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        (transcripts / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
     rows = _rows(pages.see("/sessions"), "Sessions")
     page = pages.see("/sessions/session-119").body
