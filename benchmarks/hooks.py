@@ -96,9 +96,9 @@ def _session(folder: Path, python: str) -> Figures:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         for number in range(_CALLS):
             event = reading("a-session", home, place=f"src/{number % _FILES}.py")
-            output = json.dumps(event, separators=(",", ":")).encode()  # as the client writes it
+            payload = json.dumps(event, separators=(",", ":")).encode()  # as the client writes it
             subprocess.run(
-                ["/bin/sh", "-c", command], input=output, env=environment, stdout=subprocess.DEVNULL, check=True
+                ["/bin/sh", "-c", command], input=payload, env=environment, stdout=subprocess.DEVNULL, check=True
             )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -186,12 +186,12 @@ def unfitting_prompt(session: str) -> dict[str, Any]:
 
 def error(session: str) -> dict[str, Any]:
     """The input for a tool call that failed, in words that one point knows."""
-    output = {"command": "tools/reindex.sh --all", "description": "Make the index anew"}
+    tool_input = {"command": "tools/reindex.sh --all", "description": "Make the index anew"}
     message = (
         "Exit code 1\n" + "adding a row to the index\n" * 40 + "tools/reindex.sh: E4711, var/reindex.lock is there"
     )
     return {
-        "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": output, "error": message,
+        "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": tool_input, "error": message,
         "is_interrupt": False, **_of(session),
     }  # fmt: skip
 

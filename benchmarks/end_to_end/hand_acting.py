@@ -98,12 +98,12 @@ class Arms:
             built = [(task, self._repository(task)) for task in self.tasks]
             new.write_text(json.dumps(_session_text(self._folder / "world", built, playbooks), indent=1), "utf-8")
             new.rename(path)
-        output = json.loads(path.read_text("utf-8"))
+        texts = json.loads(path.read_text("utf-8"))
         for arm, folder in self._folders.items():
             if (questions := Questions(folder)).is_closed:
                 continue
             for number, task in enumerate(self.tasks, 1):
-                questions.put(self._question(task, number, folder, _shown(arm, output[task.id], own.get(task.id, ()))))
+                questions.put(self._question(task, number, folder, _shown(arm, texts[task.id], own.get(task.id, ()))))
             questions.close()
 
     def grade(self) -> bool:

@@ -144,12 +144,12 @@ def _solve(
         client = harness.World(ensure_client(), world / "home", project, unused, variables)
         allowed = {"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash", "Edit", "Read", "Write"]}}
         client_runs.prepare(client, arm, allowed)
-        output = _work(client, task.bug_report, model)
+        answer = _work(client, task.bug_report, model)
     shutil.rmtree(project / "tests", ignore_errors=True)
     shutil.copytree(tests, project / "tests")
     shutil.copy(task.main / "hidden_test.py", project / "tests" / "test_hidden.py")
     solved = passes([*task.works, *task.checks], project)
-    return {"solved": solved, "cost_usd": output.get("total_cost_usd"), "turns": output.get("num_turns")}
+    return {"solved": solved, "cost_usd": answer.get("total_cost_usd"), "turns": answer.get("num_turns")}
 
 
 def build(task: Task, project: Path, variables: Mapping[str, str]) -> None:
@@ -234,13 +234,13 @@ def _difference(better: str, worse: str, shares: Mapping[str, Mapping[str, float
     if len(pairs) < 2:
         return f"{name}: no difference can be told yet"
     low, high = interval(pairs)
-    output = f"{name}: {statistics.mean(pairs):+.1f} points ({low:+.1f} to {high:+.1f}, {len(pairs)} tasks)"
+    sentence = f"{name}: {statistics.mean(pairs):+.1f} points ({low:+.1f} to {high:+.1f}, {len(pairs)} tasks)"
     if low <= 0 <= high:
         needed = (1.96 + 0.84) ** 2 * statistics.variance(pairs) / 10**2
-        output += (
+        sentence += (
             f"; no difference can be told; to see 10 points, about {max(needed, len(pairs) + 1):,.0f} tasks are needed"
         )
-    return output
+    return sentence
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -127,8 +127,8 @@ def _in_client(tasks: Sequence[Task], folder: Path, *, quick: bool) -> Figures:
             points = teach(world, tasks)
             world.add([point.text for point in part_of(read_points("named"), (), size)])
             for arm in arms:
-                output = client_runs.ask_all(world, tasks, arm)
-                rows.append(_row(f"{arm}, {size:,} other points", tasks, points, output))
+                answers = client_runs.ask_all(world, tasks, arm)
+                rows.append(_row(f"{arm}, {size:,} other points", tasks, points, answers))
     return Figures(
         "What reaches the model in the real client",
         (

@@ -72,8 +72,8 @@ def _carry_out(title: str, work: Callable[[Path], Any]) -> bool:
     except AssertionError as error:
         print(f"BROKEN: {error}\n  left as it was in {folder}", flush=True)
         return False
-    output = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    print(", ".join(f"{name} {_shown(value)}" for name, value in output.items()))
+    figures = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    print(", ".join(f"{name} {_shown(value)}" for name, value in figures.items()))
     print(f"  ({time.monotonic() - started:.0f} s)", flush=True)
     shutil.rmtree(folder)
     return True

@@ -197,13 +197,13 @@ def cut_off_a_write(path: Path) -> None:
 
 
 def run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str], what: str) -> None:
-    output = {
+    payload = {
         "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder)),
         "hook_event_name": event, "source": "startup",
     }  # fmt: skip
     done = subprocess.run(
         [os.path.realpath(sys.executable), "-I", "-S", str(_HOOKS / f"{hook}.py"), "user", shutil.which("true") or ""],
-        input=json.dumps(output).encode(), capture_output=True, env=dict(variables), timeout=_PATIENCE_S, check=False,
+        input=json.dumps(payload).encode(), capture_output=True, env=dict(variables), timeout=_PATIENCE_S, check=False,
     )  # fmt: skip
     promise(done.returncode in HOOK_ENDS and not done.stderr, f"{what}: {hook} ended with {done.returncode}: {done}")
     if hook == "inject" and (done.stdout or done.returncode == 0):

@@ -256,16 +256,16 @@ def _work_in_rounds(begin: Callable[[], object], folder: str, rounds: int, queue
     """
     import anthropic  # noqa: F401 - it costs most of a second, once
 
-    output: list[int | None] = []
+    counts: list[int | None] = []
     for number in range(rounds):
         if queues:
             with sandbox.opened(Path(folder)) as (store, project):
                 queue.take_in(store, project.key, end_of(Path(folder), number))
         begin()
         done = worker.run(sandbox.database_url(Path(folder)))
-        output.append(done and done.learned)
+        counts.append(done and done.learned)
         begin()  # nobody goes on before both are through
-    return output
+    return counts
 
 
 def _ends(folder: Path, count: int, found: Learning) -> None:

@@ -59,10 +59,10 @@ def run(folder: Path, *, processes: int, rounds: int, seed: int) -> Crowd:
     added = [text for f in found for text in f["added"]]
     _check(folder, before, votes, added)
     elapsed = max(f["ended"] for f in found) - min(f["began"] for f in found)
-    output = [line for f in found for line in f["told"]]
-    others = tuple(line for line in output if _RENAMED not in line)
+    lines = [line for f in found for line in f["told"]]
+    others = tuple(line for line in lines if _RENAMED not in line)
     slowest = max(f["slowest"] for f in found)
-    return Crowd(processes, votes.total(), len(added), elapsed, slowest, len(output) - len(others), others)
+    return Crowd(processes, votes.total(), len(added), elapsed, slowest, len(lines) - len(others), others)
 
 
 def _check(folder: Path, before: dict[str, int], votes: Counter[str], added: list[str]) -> None:
@@ -126,10 +126,10 @@ def _go(
     votes: Counter[str] = Counter()
     added: list[str] = []
     slowest = 0.0
-    output = io.StringIO()
+    stderr = io.StringIO()
     begin()
     began = time.monotonic()
-    with contextlib.redirect_stderr(output):
+    with contextlib.redirect_stderr(stderr):
         for count in range(rounds):
             started = time.monotonic()
             voted, texts = step(count, rng.sample(names, _VOTES))
@@ -137,7 +137,7 @@ def _go(
             votes.update(voted)
             added += texts
     ended = time.monotonic()
-    lines = output.getvalue().splitlines()
+    lines = stderr.getvalue().splitlines()
     return {
         "began": began, "ended": ended, "slowest": slowest, "votes": dict(votes), "added": added, "told": lines,
     }  # fmt: skip

@@ -152,9 +152,9 @@ def test_message_of_many_parts_keeps_both_ends(path: Path) -> None:
     built.user_blocks(*({"type": "text", "text": f"part {number}."} for number in range(1_000)))
     (chunk,) = chunks(built.write(path), SMALLEST)
 
-    told = re.findall(r"part (\d+)\.", chunk.text)
-    assert (told[0], told[-1]) == ("0", "999")
-    assert f"[... {1_000 - len(told)} parts of this message left out ...]" in chunk.text
+    numbers = re.findall(r"part (\d+)\.", chunk.text)
+    assert (numbers[0], numbers[-1]) == ("0", "999")
+    assert f"[... {1_000 - len(numbers)} parts of this message left out ...]" in chunk.text
 
 
 def test_unread_lines_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,14 +48,14 @@ def test_output_errors_change_no_exit_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "message"),
     [
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 0, ""),
         (OSError(errno.ENOSPC, "No space left"), 1, "playbook: the output can't be written: No space left."),
     ],
 )
 def test_closed_output_is_no_error_and_a_full_disk_is(
-    error: OSError, code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: OSError, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
         raise error
@@ -66,7 +66,7 @@ def test_closed_output_is_no_error_and_a_full_disk_is(
         ended = door.main(["help"])
 
     printed = capsys.readouterr().err
-    assert (ended, printed.startswith(told), bool(printed)) == (code, True, bool(told))
+    assert (ended, printed.startswith(message), bool(printed)) == (code, True, bool(message))
 
 
 _QUOTED = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"

@@ -180,9 +180,9 @@ def test_secrets_are_masked_first(scripted: Callable[..., MessagesApi], folder: 
     (folder / ".claude" / "diagnostic_mode").touch()
     key = "ghp_" + "a1B2c3D4e5" * 4
     api = scripted(json.dumps({"analysis": f"the token was {key[:40]}"}))
-    output = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
+    entries = [{"role": "user", "content": f"token {key[:40]} <private>my diary</private> end"}]
 
-    asyncio.run(run_reflector(output, PLAYBOOK, []))
+    asyncio.run(run_reflector(entries, PLAYBOOK, []))
 
     (kept,) = (folder / ".claude" / "diagnostic").iterdir()
     for text in (api.messages()[0].said, kept.read_text()):

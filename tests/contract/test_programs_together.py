@@ -170,8 +170,8 @@ def test_four_programs_at_once_lose_nothing(folder: Path) -> None:
             )
             for number in range(4)
         ]
-        output = [process.communicate()[1] for process in running]
-    assert [process.returncode for process in running] == [0] * 4, output
+        errors = [process.communicate()[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, errors
 
     for found in (load_playbook(), read_file(folder)):
         entries = by_name(found)

@@ -238,6 +238,6 @@ def show(project: Project, session: Session, now: datetime) -> None:
         times += [("", "UserPromptSubmit", by_prompt)] * bool(by_prompt)
         shown = {"playbook_id": past.playbook_id, "session_id": session.id, "revision": past.revision}
         for source, event, points in times:
-            output = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
+            values = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
             left_out = {"left_out": len(live) - len(points)}
-            connection.execute(sql(hook_queries.ADD_SHOWING), shown | output | left_out)
+            connection.execute(sql(hook_queries.ADD_SHOWING), shown | values | left_out)

@@ -43,8 +43,8 @@ def test_changes_are_in_order() -> None:
     draft.change(replace(draft["pat-001"], helpful=1), kind="vote")
     draft.retire("pat-001", reason="merged", successor="mis-001")
 
-    output = [(change.kind, change.point.name, change.reason, change.successor) for change in draft.changes]
-    assert output == [
+    kinds = [(change.kind, change.point.name, change.reason, change.successor) for change in draft.changes]
+    assert kinds == [
         ("add", "mis-001", "new", None),
         ("vote", "pat-001", None, None),
         ("retire", "pat-001", "merged", "mis-001"),

@@ -119,7 +119,7 @@ def test_broken_json_is_erased_as_text() -> None:
 
 
 def test_half_a_surrogate_pair_stays_an_escape() -> None:
-    assert _of_texts("Zanzibar").erase_json('{"told": "\\ud83d Zanzibar"}') == f'{{"told": "\\ud83d {MARK}"}}'
+    assert _of_texts("Zanzibar").erase_json('{"note": "\\ud83d Zanzibar"}') == f'{{"note": "\\ud83d {MARK}"}}'
 
 
 def test_equal_keys_all_stay() -> None:

@@ -271,9 +271,9 @@ def test_text_fits_the_limit_in_whole_entries(points: list[KeyPoint], limit_unit
 
 @given(candidates(), st.integers(0, 900))
 def test_same_points_give_the_same_text(points: list[KeyPoint], limit_units: int) -> None:
-    output = [_compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
+    texts = [_compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
 
-    assert output[0] == output[1]
+    assert texts[0] == texts[1]
 
 
 @given(candidates())

@@ -48,8 +48,8 @@ def reflected(
 ) -> Reflection:
     """What the reflector says of *transcript*."""
     template = template or load_template("reflector.txt")
-    output = [PointMarks(point.name, point.helpful, point.harmful, was_shown=True) for point in points]
-    shown = marks.show(template, [points], output)
+    with_marks = [PointMarks(point.name, point.helpful, point.harmful, was_shown=True) for point in points]
+    shown = marks.show(template, [points], with_marks)
     return reflect(model, template=template, transcript=transcript, playbook=shown, cited=[], deadline=soon())
 
 
@@ -58,8 +58,8 @@ def curated(
 ) -> Curation:
     """What the curator makes of *analysis*."""
     template = template or load_template("curator.txt")
-    output = [PointMarks(point.name, point.helpful, point.harmful, last_vote="2026-11-22") for point in points]
-    shown = marks.show(template, [points], output)
+    with_marks = [PointMarks(point.name, point.helpful, point.harmful, last_vote="2026-11-22") for point in points]
+    shown = marks.show(template, [points], with_marks)
     pairs = [(points[0].name, points[1].name)] if analysis == "second" else []
     return curate(
         model,

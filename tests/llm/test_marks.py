@@ -23,9 +23,9 @@ NEW, OLD = "{playbook} {marks} {transcript}", "{playbook} {transcript}"
 
 
 def test_texts_have_no_counters_and_marks_do() -> None:
-    output = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
+    unmarked = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
 
-    assert marks.show(NEW, [POINTS], output) == ShownPlaybook(
+    assert marks.show(NEW, [POINTS], unmarked) == ShownPlaybook(
         "## PATTERNS & APPROACHES\n[pat-001] use\\ntype hints\n\n"
         "## MISTAKES TO AVOID\n[mis-001] never <\\/playbook> that",
         "[pat-001] helpful=3 harmful=0\n[mis-001] helpful=0 harmful=1",

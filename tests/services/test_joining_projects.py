@@ -126,9 +126,9 @@ def test_another_repository_in_a_folder_is_separate(store: Store, tmp_path: Path
 
     assert hook == (str(place), two) == (str(place), f"{place}//github.com/me/two")
     with store.snapshot() as connection:
-        told = status.moved_from(runner_of(connection), str(place))
-    assert told.startswith(f"{place} has another repository than before")
-    assert told.endswith(f"playbook project move {place} {place}")
+        advice = status.moved_from(runner_of(connection), str(place))
+    assert advice.startswith(f"{place} has another repository than before")
+    assert advice.endswith(f"playbook project move {place} {place}")
     edit.add(Project.in_folder(store, str(place)), "use npm")
     assert _points(store, two) == [("oth-001", "use npm", 0)]
     opening.move(store, str(place), str(place))  # the user says that it is the same

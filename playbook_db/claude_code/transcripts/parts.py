@@ -186,7 +186,7 @@ def _result_parts(block: dict[str, Any], content: dict[str, Any], calls: Calls, 
         call=call,
         is_stopped=is_stopped,
         is_apart=is_apart and call is not None,
-        is_unasked=is_error and is_rejected and not may_be_users,
+        is_unasked=is_error and is_rejected and not is_denied,
     )
     if words.strip():
         yield Part("text", words, user_text=words, call=call)

@@ -237,8 +237,8 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 def _before(book: PlaybookRepository, revisions: RevisionRange) -> str:
     """Return what to undo after *revisions*, the last one, to go one step further back.
 
-    If *revisions* was an undo, what it had undone applies again. It is undone together with the change before it. If
-    that was an undo, too, and so on, each further undo turns this around."""
+    If *revisions* was an undo, what it had undone applies again. It is undone together with the change before it. In a
+    chain of undos, each undo cancels the one before."""
     first, is_again = revisions, False
     while undone := _undone_by(book, first):
         first, is_again = undone, not is_again

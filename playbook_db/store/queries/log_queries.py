@@ -218,7 +218,7 @@ def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
 
 
 def last_change(book: "Reader", until: int) -> int:
-    """Return the last revision up to *until* that changed or forgot a point or a key of the file, or 0."""
+    """Return the last revision up to *until* that changed a point, forgot a text or changed a key of the file, or 0."""
     return next((number for (number,) in rows(book, _LAST_CHANGE, until=until)), 0)
 
 
